@@ -40,10 +40,6 @@ std::array<std::size_t, 7> counts_of(const OrderReport& report) {
   return counts;
 }
 
-bool needs_pool(const OrderedNode& node, const OrderOptions& options) {
-  return node.left_with_pool && options.scope == OrderScope::kNode && options.command.wish == policy::Wish::kOn;
-}
-
 bool has_state(OrderOutcome outcome) {
   return outcome != OrderOutcome::kGone && outcome != OrderOutcome::kFailed;
 }
@@ -89,9 +85,6 @@ std::string render_text(const OrderReport& report, const OrderOptions& options) 
                              : base::cat(stricter ? "still " : "", policy::state_words(node.state), " (",
                                          policy::decided_words(node.state), ")"),
                      "\n");
-    if (!alone || !needs_pool(node, options)) continue;
-    out += base::cat("    its whole pool is left to another writer; an order for the node does not change that: ",
-                     "`tidemark on pool NAME` does (`tidemark explain node ", node.name, "` shows the pool)\n");
   }
   if (shown > kShownMax) out += base::cat("  and ", shown - kShownMax, " more; -o json shows all\n");
   return out;
@@ -120,7 +113,6 @@ Json render_json(const OrderReport& report, const OrderOptions& options) {
       for (const auto& [key, value] : state.as_object()) entry[key] = value;
     }
     if (!node.problem.empty()) entry["problem"] = Json(node.problem);
-    if (needs_pool(node, options)) entry["leftWithPool"] = Json(true);
     nodes.as_array().push_back(std::move(entry));
   }
   out["nodes"] = std::move(nodes);

@@ -18,7 +18,7 @@ struct Example {
     options.command.by = "ann";
   }
   OrderedNode& node(std::string name, OrderOutcome outcome) {
-    return report.nodes.emplace_back(OrderedNode{std::move(name), outcome, "", {}, false});
+    return report.nodes.emplace_back(OrderedNode{std::move(name), outcome, "", {}});
   }
   std::string text() const { return render_text(report, options); }
   bool has(std::string_view part) const { return text().find(part) != std::string::npos; }
@@ -28,15 +28,6 @@ TEST(OrderText, NamesMissingNode) {
   Example example(operate::OrderScope::kNode, policy::Wish::kOff);
   example.node("nowhere", OrderOutcome::kFailed).problem = "node not found";
   EXPECT_TRUE(example.has("  nowhere: node not found\n")) << example.text();
-}
-
-TEST(OrderText, NamesRemedyForNodeLeftWithItsPool) {
-  Example example(operate::OrderScope::kNode, policy::Wish::kOn);
-  example.node("n2", OrderOutcome::kWritten).left_with_pool = true;
-  example.node("n3", OrderOutcome::kWritten);
-  EXPECT_TRUE(example.has("`tidemark on pool NAME` does (`tidemark explain node n2` shows the pool)"))
-      << example.text();
-  EXPECT_FALSE(example.has("explain node n3")) << example.text();
 }
 
 TEST(OrderText, NamesNodeThatAnotherOrderKeepsOff) {

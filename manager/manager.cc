@@ -75,11 +75,10 @@ RunningManager::RunningManager(net::EventLoop& loop, kube::Client& client, base:
           loop, client, recorder_, interner_, nodes_, log_, metrics, random.fork(), options_.config_namespace,
           [this] { return may_write(); }, [this] { enqueue_all(); }),
       contests_(loop, contest_context(client), log_, metrics),
-      object_contests_(loop, contest_context(client), log_, metrics),
       states_(loop, state_context(client), log_, metrics, random.fork()),
       lanes_(client),
       zones_(loop, lanes_, topologies_, leadership(), interner_, log_, metrics, write_limit(options_),
-             &object_contests_),
+             &contests_),
       journal_(loop, log_, metrics, options_.journal, identity),
       least_(
           history_context(client), [this] { return has_motion(settings_); },
@@ -119,12 +118,10 @@ Result<void> RunningManager::prepare(kube::Client& client, kube::Client& electio
       least_.leadership_changed();
       grants_.look();
       if (!leading) {
-        object_contests_.leave();
         specs_.leave();
         return contests_.leave();
       }
       contests_.take_over();
-      object_contests_.take_over();
       enqueue_all();
       specs_.look_at_all();
       profiles_.look();
@@ -241,11 +238,8 @@ net::Task<void> RunningManager::wait_for_caches() {
     log_.warn("waiting for the API server", {{"missing", not_ready()}});
   }
   co_await orders_.wait_taken();
-  if (may_write()) {  // a leader elected before the nodes were known found nothing to take over
-    contests_.take_over();
-    object_contests_.take_over();
-  }
-  object_contests_.begin();
+  if (may_write()) contests_.take_over();  // a leader elected before the nodes were known found nothing to take over
+  contests_.begin();
   specs_.look_at_all();
   lines_.start();
   least_.start();

@@ -30,7 +30,6 @@
 #include "manager/settings/settings.h"
 #include "manager/specs/node_specs.h"
 #include "manager/state/contests.h"
-#include "manager/state/object_contests.h"
 #include "manager/state/state_controller.h"
 #include "manager/state/state_source.h"
 #include "net/admin.h"
@@ -113,7 +112,6 @@ class RunningManager final : public Manager {
   EvictionLimits limits_;
   StateSource orders_;
   Contests contests_;
-  ObjectContests object_contests_;
   StateController states_;
   WriteLanes lanes_;
   TopologyController zones_;

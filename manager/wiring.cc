@@ -34,7 +34,7 @@ StandingInputs RunningManager::standing_inputs(const kube::Node& node) {
   inputs.only_watched = held.reason;
   inputs.watched_why = std::move(held.why);
   inputs.watched_again_after = held.again_after;
-  inputs.objects_left = object_contests_.left(node);
+  inputs.objects_left = contests_.left(node);
   return inputs;
 }
 
@@ -100,9 +100,7 @@ ContestContext RunningManager::contest_context(kube::Client& client) {
           recorder_,
           nodes_,
           [this] { return may_write(); },
-          [this](const kube::Node& node) { return settings_.pool_of(node).name; },
           [this](const std::string& node) { look_at(node); },
-          [this] { enqueue_all(); },
           options_.contest};
 }
 
@@ -137,7 +135,7 @@ NodeSpecsOptions RunningManager::specs_options() {
           [this](const kube::Node& node) {
             return policy::KnownTold{grants_.told(node), reclaims_.of(node.meta.name.view())};
           },
-          &object_contests_};
+          &contests_};
 }
 
 HistoryContext RunningManager::history_context(kube::Client& client) {
@@ -261,7 +259,6 @@ void RunningManager::subscribe() {
     controller_.node_changed(before, after);
     contests_.node_changed(key.name, before, after);
     evictions_.node_changed(before, after);
-    object_contests_.node_changed(key.name, before, after);
     queue_.add(key.name, marked ? kube::WorkQueue::Urgency::kUrgent : workers_.urgency_of(key.name));
     if (state_may_change(before, after)) states_.node_changed(key.name);
     if (marked) specs_.look_at(key.name);

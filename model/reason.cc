@@ -271,14 +271,9 @@ constexpr ReasonInfo kReasons[] = {
                "another writer replaces our numbers repeatedly: the node is left to it and only observed"},
     ReasonInfo{Reason::kContestReturn, "TM-WRITER-003", "no other writer for a while: our numbers are written again"},
     ReasonInfo{Reason::kContestStanding, "TM-WRITER-004", "left to another writer and only observed"},
-    ReasonInfo{Reason::kContestPool, "TM-WRITER-005",
-               "several nodes of the pool are left to another writer: the others are only cut"},
     ReasonInfo{Reason::kContestOrdered, "TM-WRITER-006", "ordered on: our numbers are written again"},
     ReasonInfo{Reason::kContestObject, "TM-WRITER-007",
                "an object of the node is left to another writer, and only observed"},
-    ReasonInfo{Reason::kContestObjectPool, "TM-WRITER-008",
-               "objects of several nodes of the pool are left to another writer: in the whole pool they are only "
-               "observed"},
 
     ReasonInfo{Reason::kBudgetSpike, "TM-BUDGET-001",
                "evictions of the pool spiked: it sells nothing new until the rate falls"},

@@ -231,10 +231,8 @@ enum class Reason : std::uint16_t {
   kContestStandBack,
   kContestReturn,
   kContestStanding,
-  kContestPool,
   kContestOrdered,
   kContestObject,
-  kContestObjectPool,
 
   // Limits of evictions for a pool, a job and a node.
   kBudgetSpike,

@@ -24,8 +24,6 @@ using policy::CommandEffect;
 using policy::NodeMarks;
 
 constexpr int kStoreTriesMax = 10;
-// As manager/state/object_contests says it in the condition.
-constexpr std::string_view kLeftWithPool = "(as in pool ";
 constexpr int kRefusalsMax = 20;  // of one node that others write at the same time
 constexpr base::Duration kRetryFirst = std::chrono::milliseconds(100);
 constexpr base::Duration kRetryMax = std::chrono::seconds(5);
@@ -43,17 +41,7 @@ kube::NodeFields node_fields() {
   kube::NodeFields fields;
   fields.meta = manager::mark_fields();
   fields.info = false;
-  fields.condition_messages = {model::kStateCondition};
   return fields;
-}
-
-// By the condition that a manager keeps; its own contest it would name itself.
-bool left_with_pool(const kube::Node& node) {
-  const kube::NodeCondition* condition = node.condition(model::kStateCondition);
-  if (condition == nullptr) return false;
-  const std::string_view message = condition->message.view();
-  return message.starts_with(model::reason_sentence(model::Reason::kContestPool)) ||
-         message.find(kLeftWithPool) != std::string_view::npos;
 }
 
 struct Before {
@@ -383,7 +371,6 @@ class Writing {
     }
     const auto ordered = apply(reading.marks, *generation, now);
     out.outcome = outcome_of(ordered.effect);
-    out.left_with_pool = left_with_pool(node);
     out.state = policy::effective(ordered.marks, policy::Mode::kEnforce, now);
     const bool off = order_.command.wish == policy::Wish::kOff;
     const bool already = ordered.effect == CommandEffect::kAlready;

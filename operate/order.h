@@ -60,7 +60,6 @@ struct OrderedNode {
   policy::EffectiveState state;  // what holds on it now, by orders alone; not for kGone and kFailed
   // It follows its pool, of which several nodes are left to another writer: an order for the node alone does not end
   // that.
-  bool left_with_pool = false;
 };
 
 struct OrderReport {

@@ -101,24 +101,6 @@ TEST_F(OrderTest, NamesMissingNodeAndMarksOthers) {
   EXPECT_EQ(label("there"), "off");
 }
 
-TEST_F(OrderTest, NamesRemedyForNodeOfForeignPool) {
-  for (const char* name : {"n1", "n2", "n3"}) node(name);
-  const auto condition = [&](const std::string& name, const std::string& message) {
-    call("PATCH", "/api/v1/nodes/" + name + "/status",
-         base::cat(R"({"status":{"conditions":[{"type":"TidemarkCoLocation","status":"False","reason":"SecondWriter",)",
-                   R"("message":")", message, R"("}]}})"));
-  };
-  condition("n1", base::cat(model::reason_sentence(model::Reason::kContestPool), " (pool web)"));
-  condition("n2", "on; left to another writer, and only observed: NodeSLO (as in pool web)");
-  condition("n3", "left to another writer and only observed (by koord-manager)");
-  const auto options = order(policy::Wish::kOn, {"n1", "n2", "n3"});
-  const auto report = give(options);
-  ASSERT_TRUE(report) << report.error().message;
-  EXPECT_TRUE(report->nodes[0].left_with_pool);
-  EXPECT_TRUE(report->nodes[1].left_with_pool);
-  EXPECT_FALSE(report->nodes[2].left_with_pool);
-}
-
 TEST_F(OrderTest, ADryRunWritesNothing) {
   node("n");
   auto options = order(policy::Wish::kOff);

@@ -69,16 +69,6 @@ policy::WriteDecision worth_a_write(const NodeDecision& decision, std::optional<
                              base::Duration(0), thresholds);
 }
 
-policy::WriteDecision worth_a_cut(const NodeDecision& decision) {
-  if (decision.plan().action == policy::PlanAction::kHold) return {};
-  if (const auto taken_back = is_taken_back(decision); taken_back.write) return taken_back;
-  const bool ends = decision.plan().action == policy::PlanAction::kReset;
-  if (ends && lowers(decision.plan().publish, decision.snapshot.published)) {
-    return {true, model::Reason::kWriteDisappears};
-  }
-  return is_cut(decision);
-}
-
 std::optional<base::Duration> look_again(const NodeDecision& decision, base::WallTime now) {
   if (!decision.strategy().enabled) return decision.standing.state.again_after;
   const auto& values = decision.strategy().values;

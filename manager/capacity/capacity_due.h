@@ -19,8 +19,6 @@ policy::WriteThresholds write_thresholds(const NodeDecision& decision);
 // Compares the amounts and the origin. `since_write`: time since the last write of this process; nullopt: none.
 policy::WriteDecision worth_a_write(const NodeDecision& decision, std::optional<base::Duration> since_write);
 
-// The same for a node that may only be cut, with either profile.
-policy::WriteDecision worth_a_cut(const NodeDecision& decision);
 // Whether Kubernetes' offer or the total batch amount gets smaller.
 policy::WriteDecision is_cut(const NodeDecision& decision);
 

@@ -334,7 +334,7 @@ NodeDecision decide_node(const kube::Node& node, const NodeSurroundings& around)
   basis.guard = standing.guard;
   basis.evicted = around.evicted;
   basis.orders = state;
-  basis.cuts_only = !standing.may_grow || !around.whole || standing.watched == model::Reason::kContestPool;
+  basis.cuts_only = !standing.may_grow || !around.whole;
   basis.yarn_was_offered = node.meta.annotations.has(model::kYarnOfferAnnotation);
   basis.revisions.node = node.meta.resource_version;
   if (around.metric != nullptr) basis.revisions.metric = around.metric->meta.resource_version;

@@ -121,8 +121,6 @@ struct NodeDecision {
            standing.state.strictest() < policy::NodeState::kDraining;
   }
   bool writes() const { return obeyed.write && !standing.watched; }
-  // Whether this manager may only cut the node: it yields its pool to a second writer, which does not write this node.
-  bool only_cut() const { return obeyed.write && standing.watched == model::Reason::kContestPool; }
   const policy::NodeStrategy& strategy() const { return offer.strategy; }
 };
 

@@ -113,8 +113,6 @@ void Figures::add(Pool& pool, const NodeFigures& figures, int sign) {
   each(pool.used, figures.used);
   each(pool.idle, figures.idle);
   pool.by_reason[figures.reason] += sign;
-  each(pool.online, figures.online);
-  each(pool.online_of, figures.online_of);
 }
 
 void Figures::observe(const model::NodeName& node, std::string_view pool_name, std::string_view business,

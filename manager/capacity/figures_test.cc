@@ -139,7 +139,6 @@ TEST(Figures, ExtremeReportLeavesNothingBehind) {
   const FigureBasis basis{{CpuMilli{kWild}, MemoryBytes{kWild}}, std::nullopt, true};
   const auto wild = figures_of(node, policy::OvercommitPlan(), basis);
   EXPECT_EQ(wild.used, node.capacity);
-  EXPECT_LE(wild.online.cpu.value, 32000);
   EXPECT_LE(wild.sold_yarn.cpu, kNodeMost.cpu);
   Figures figures;
   base::MonotonicTime now{1h};
@@ -159,7 +158,6 @@ TEST(Figures, FreeWorkIsOfflineWork) {
                        {model::PodId("n", "m"), {CpuMilli{1000}, MemoryBytes{1}}, model::PriorityClass::kMid, {}}};
   const auto figures = figures_of(node, policy::OvercommitPlan(), FigureBasis());
   EXPECT_EQ(figures.used.cpu.value, 3000);
-  EXPECT_EQ(figures.online.cpu.value, 5000);
 }
 
 TEST(Figures, ObservedNodesOfferNothingAndSilentNodesUseNothing) {
@@ -177,7 +175,6 @@ TEST(Figures, ObservedNodesOfferNothingAndSilentNodesUseNothing) {
   EXPECT_EQ(figures_of(node, plan, basis).offered.cpu, CpuMilli{9000});
   EXPECT_EQ(figures_of(node, plan, basis).used.cpu, CpuMilli{2000});
   EXPECT_EQ(figures_of(node, plan, basis).idle.cpu, CpuMilli{24000});
-  EXPECT_EQ(figures_of(node, plan, basis).online.cpu.value, 6000);
   basis.not_written = model::Reason::kStateByManager;
   basis.reports = false;
   const NodeFigures figures = figures_of(node, plan, basis);
@@ -185,7 +182,6 @@ TEST(Figures, ObservedNodesOfferNothingAndSilentNodesUseNothing) {
   EXPECT_EQ(figures.reason, model::Reason::kStateByManager);
   EXPECT_EQ(figures.used, model::Resources());
   EXPECT_EQ(figures.idle, model::Resources());
-  EXPECT_EQ(figures.online_of, model::Resources{});
 }
 
 TEST(Figures, PoolShowsItsOwner) {

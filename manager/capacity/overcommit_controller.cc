@@ -157,12 +157,6 @@ OvercommitController::Decision OvercommitController::decide(const model::NodeNam
   for (const PodProjection* pod : pods) decision.batch_requests += pod->batch_request;
   decision.again_after = look_again(decision.node, loop_.clock().wall());
   decision.config_hash = revision.hash;
-  if (decision.node.only_cut()) {
-    decision.told = false;  // the settings are not in force there in all they say
-    decision.write = worth_a_cut(decision.node);
-    if (!decision.write.write) decision.write = yarn_needs_cut(node, decision.node);
-    return decision;
-  }
   if (!decision.node.writes()) return decision;
   decision.write =
       worth_a_write(decision.node, writes_.since(node_name, leadership_.epoch(), loop_.clock().monotonic()));
@@ -322,12 +316,11 @@ net::Task<Result<OvercommitController::Outcome>> OvercommitController::reconcile
 
 OvercommitController::Settled OvercommitController::settled(Done done, const Decision& decision, bool wrote) {
   Settled out{{done, decision.again_after}};
-  const bool only_cut = decision.node.only_cut();
-  if (done == Done::kObserved && !only_cut) return out;
+  if (done == Done::kObserved) return out;
   const policy::ZonesPlan& zones = decision.node.plan().zones;
-  out.zones = TopologyController::Wanted{zones, write_thresholds(decision.node), std::nullopt, only_cut};
+  out.zones = TopologyController::Wanted{zones, write_thresholds(decision.node), std::nullopt};
   const bool moved = zones.reason == model::Reason::kZonesScaled || zones.reason == model::Reason::kZonesHeld;
-  const bool follow = moved || only_cut || done == Done::kStepsBack;
+  const bool follow = moved || done == Done::kStepsBack;
   if (decision.node.strategy().profile != policy::Profile::kTidemark && !follow) return out;
   const auto& carried = wrote ? decision.node.plan().publish : decision.node.snapshot.published;
   out.zones->follow = model::Resources{carried.batch_cpu.value_or(model::CpuMilli{}),

@@ -254,7 +254,7 @@ TEST_F(RepairTest, LeavesZonesToASecondWriter) {
   overwrite(17102);
   EXPECT_EQ(batch_of_zone(), "17102") << "the third in a row is another manager's";
   const auto contested = [&] {
-    return replicas.back()->metric(R"(tidemark_manager_contested_objects{component="zones"})");
+    return replicas.back()->metric(R"(tidemark_manager_contested_nodes{component="zones"})");
   };
   EXPECT_EQ(contested(), 1);
   EXPECT_EQ(offered("n1"), "17200") << "what the node itself offers goes on";

@@ -22,7 +22,7 @@ constexpr base::Duration kFightWindow = std::chrono::minutes(5);
 TopologyController::TopologyController(net::EventLoop& loop, const WriteLanes& lanes,
                                        const kube::Informer<kube::NodeResourceTopology>& topologies,
                                        Leadership leadership, kube::Interner& interner, base::Log log,
-                                       base::Registry& metrics, base::Duration write_limit, ObjectContests* contests)
+                                       base::Registry& metrics, base::Duration write_limit, Contests* contests)
     : loop_(loop),
       lanes_(lanes),
       topologies_(topologies),
@@ -113,8 +113,6 @@ net::Task<Result<TopologyController::Done>> TopologyController::settle(model::No
   if (const auto at = written_.find(node); at != written_.end() && at->second.epoch == epoch) {
     if (is_behind(at->second, *topology)) co_return Done::kSettled;
     repair = carried_by(view) != at->second.zones;
-    // A cut that a second writer replaced is not repeated: that would be a fight on each node of its pool.
-    if (repair && wanted.only_cut) co_return Done::kSettled;
     fought_over = is_fought_over(at->second);
     const auto now = loop_.clock().monotonic();
     if (now - at->second.repaired_at < kFightWindow) repairs = at->second.repairs;
@@ -123,8 +121,7 @@ net::Task<Result<TopologyController::Done>> TopologyController::settle(model::No
     // What was changed is put right by any amount, not only by a tenth.
     if (!repair) since_write = loop_.clock().monotonic() - at->second.when;
   }
-  auto decision = wanted.only_cut ? policy::needs_zone_cut(view, plan, wanted.follow.value_or(model::Resources()))
-                                  : policy::needs_zone_write(view, plan, since_write, wanted.thresholds, wanted.follow);
+  auto decision = policy::needs_zone_write(view, plan, since_write, wanted.thresholds, wanted.follow);
   // A node that is cut goes ahead of others in some cases; its zones must not say the old number meanwhile.
   const bool ahead = (repair || decision.above_node) && !fought_over;
   if (contests_ != nullptr) {

@@ -20,7 +20,7 @@
 #include "kube/node_resource_topology.h"
 #include "manager/capacity/write_lanes.h"
 #include "manager/leadership.h"
-#include "manager/state/object_contests.h"
+#include "manager/state/contests.h"
 #include "model/names.h"
 #include "model/topology.h"
 #include "net/loop.h"
@@ -34,7 +34,7 @@ class TopologyController {
   TopologyController(net::EventLoop& loop, const WriteLanes& lanes,
                      const kube::Informer<kube::NodeResourceTopology>& topologies, Leadership leadership,
                      kube::Interner& interner, base::Log log, base::Registry& metrics, base::Duration write_limit,
-                     ObjectContests* contests = nullptr);
+                     Contests* contests = nullptr);
 
   // The node is only observed or has no zones: no second writer is tracked.
   void not_ours(const model::NodeName& node);
@@ -48,7 +48,6 @@ class TopologyController {
     // The amounts of the node if its zones follow it: their sum does not exceed it, and a cut of them is as urgent as
     // one of the node.
     std::optional<model::Resources> follow = {};
-    bool only_cut = false;  // as the node: it follows a pool that is another writer's
   };
   // kConflict: the topology changed; decide the node again. The caller owns `place` until the task ends.
   net::Task<Result<Done>> settle(model::NodeName node, Wanted wanted, kube::Place& place);
@@ -89,7 +88,7 @@ class TopologyController {
   kube::Interner& interner_;
   base::Log log_;
   base::Duration write_limit_;
-  ObjectContests* contests_;  // null: second writers are not tracked
+  Contests* contests_;  // null: second writers are not tracked
   std::unordered_map<model::NodeName, Written> written_;
   std::size_t writing_ = 0;
   base::Registry& metrics_;

@@ -58,12 +58,6 @@ std::optional<model::YarnOffer> settled_yarn_offer(const kube::Node& node) {
 
 }  // namespace
 
-policy::WriteDecision yarn_needs_cut(const kube::Node& node, const NodeDecision& decision) {
-  const auto told = yarn_offer_on(node);
-  if (!told || !decision.yarn_offer || decision.plan().action == policy::PlanAction::kHold) return {};
-  return policy::needs_cut_write(as_extended(told->offer), as_extended(*decision.yarn_offer));
-}
-
 policy::WriteDecision yarn_needs_write(const kube::Node& node, const NodeDecision& decision) {
   if (decision.plan().action == policy::PlanAction::kHold) return {};
   const auto* text = node.meta.annotations.find(model::kYarnOfferAnnotation);
@@ -79,7 +73,8 @@ policy::WriteDecision yarn_needs_write(const kube::Node& node, const NodeDecisio
   if (drain_in_force(node, *told, decision.basis.now) != decision.yarn_drain) {
     return {true, model::Reason::kLineDraining};
   }
-  if (const auto cut = yarn_needs_cut(node, decision); cut.write) return cut;
+  const auto cut = policy::needs_cut_write(as_extended(told->offer), as_extended(*decision.yarn_offer));
+  if (cut.write) return cut;
   if (told->offer == *decision.yarn_offer && settled_yarn_offer(node)) return {true, model::Reason::kWriteCut};
   return policy::needs_write(as_extended(told->offer), as_extended(*decision.yarn_offer), base::Duration(0),
                              decision.strategy().values);

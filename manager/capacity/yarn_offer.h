@@ -10,8 +10,6 @@
 
 namespace tidemark::manager {
 
-// Whether YARN's offer shrinks enough to deserve a write.
-policy::WriteDecision yarn_needs_cut(const kube::Node& node, const NodeDecision& decision);
 // Whether YARN's annotations on the node must change.
 policy::WriteDecision yarn_needs_write(const kube::Node& node, const NodeDecision& decision);
 // YARN's offer shrinks or disappears, or YARN must reclaim: this does not wait for growth.

@@ -172,42 +172,6 @@ TEST_F(ZonesAndRatiosTest, ZonesFollowTheOfferOfTheNode) {
   EXPECT_EQ(zone("n1", 0, kBatchCpu), "0/0/0");
 }
 
-// Three of four nodes are another manager's, so the fourth is only cut: node and zones by the same rule.
-TEST_F(ZonesAndRatiosTest, ZonesOfANodeThatFollowsItsPoolAreCutWithItAndDoNotGrow) {
-  topology_kind();
-  for (const char* name : {"n1", "n2", "n3", "n4"}) {
-    node(name);
-    metric(name, "2");
-  }
-  topology("n4");
-  start();
-  for (int i = 0; i < 3; ++i) {
-    const Json amounts = Json::object({{kBatchCpu, Json(base::cat(5001 + i))}});
-    for (const char* name : {"n1", "n2", "n3"}) {
-      must("PATCH", base::cat("/api/v1/nodes/", name, "/status?fieldManager=koord-manager"),
-           Json::object({{"status", Json::object({{"capacity", amounts}, {"allocatable", amounts}})}}),
-           testing::kMerge);
-    }
-    run_for(2s);
-  }
-  ASSERT_EQ(zone("n4", 0, kBatchCpu), "8600/8600/8600");
-  metric("n4", "12");
-  run_for(5s);
-  ASSERT_EQ(offered("n4"), "7200");
-  EXPECT_EQ(zone("n4", 0, kBatchCpu), "3600/3600/3600");
-  EXPECT_EQ(zone("n4", 1, kBatchCpu), "3600/3600/3600");
-  metric("n4", "2");
-  run_for(8min);
-  EXPECT_EQ(offered("n4"), "7200");
-  EXPECT_EQ(zone("n4", 0, kBatchCpu), "3600/3600/3600");
-  // The second writer writes zones too: they are left to it, independent of the amounts of the node.
-  foreign_zone_write("n4", "/zones/0/resources/1/allocatable", "5000");
-  metric("n4", "14");
-  run_for(5s);
-  EXPECT_EQ(offered("n4"), "5200");
-  EXPECT_EQ(zone("n4", 0, kBatchCpu), "3600/5000/3600");
-}
-
 TEST_F(ZonesAndRatiosTest, RepairsAForeignWriteToAZone) {
   topology_kind();
   node("n1");

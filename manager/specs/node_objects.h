@@ -21,7 +21,7 @@
 #include "base/result.h"
 #include "kube/client.h"
 #include "kube/work_queue.h"
-#include "manager/state/object_contests.h"
+#include "manager/state/contests.h"
 #include "model/names.h"
 #include "model/reason.h"
 #include "net/loop.h"
@@ -59,7 +59,7 @@ struct NodeObjectWrites {
   base::TokenBucket& budget;
   std::function<bool()> leading;
   base::Duration limit;                // of one request
-  ObjectContests* contests = nullptr;  // null: second writers are not tracked
+  Contests* contests = nullptr;  // null: second writers are not tracked
 };
 
 class NodeObjects {

@@ -38,7 +38,7 @@ struct NodeSpecsOptions {
   std::function<void(const kube::Node&)> on_told;
   // Content of a NodeSLO besides the settings (decide_node_slo); may be null.
   std::function<policy::KnownTold(const kube::Node&)> told;
-  ObjectContests* contests = nullptr;  // null: second writers are not tracked
+  Contests* contests = nullptr;  // null: second writers are not tracked
 };
 
 class NodeSpecs {

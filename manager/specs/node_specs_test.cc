@@ -180,7 +180,7 @@ class RivalTest : public NodeSpecsTest {
     return "";
   }
   double contested(std::string_view component) {
-    return replicas.back()->metric(base::cat("tidemark_manager_contested_objects{component=\"", component, "\"}"));
+    return replicas.back()->metric(base::cat("tidemark_manager_contested_nodes{component=\"", component, "\"}"));
   }
 };
 
@@ -196,7 +196,7 @@ TEST_F(RivalTest, LeavesARepeatedlyReplacedObjectToTheSecondWriter) {
   rival_slo("n1", 13);
   EXPECT_EQ(threshold("n1"), Json(13)) << "left to the other one";
   EXPECT_EQ(contested("nodeslo"), 1);
-  EXPECT_EQ(replicas[0]->metric(R"(tidemark_manager_object_overwrites_total{component="nodeslo"})"), 3);
+  EXPECT_EQ(replicas[0]->metric(R"(tidemark_manager_overwrites_total{component="nodeslo"})"), 3);
   EXPECT_NE(condition("n1").find("NodeSLO (by an unnamed writer)"), std::string::npos) << condition("n1");
   EXPECT_EQ(interval("n1"), Json(60)) << "the other objects go on";
   EXPECT_NE(offered("n1"), "");
@@ -214,22 +214,6 @@ TEST_F(RivalTest, LeavesARepeatedlyReplacedObjectToTheSecondWriter) {
   EXPECT_EQ(contested("nodeslo"), 0);
   run_for(1min);
   EXPECT_EQ(condition("n1").find("NodeSLO"), std::string::npos) << condition("n1");
-}
-
-TEST_F(RivalTest, SeveralContestedNodesStandForThePool) {
-  for (const char* name : {"n1", "n2", "n3", "n4"}) node(name);
-  start();
-  for (const char* name : {"n1", "n2", "n3"}) {
-    for (const int seconds : {31, 32, 33}) {
-      rival(kNodeMetricsPath, name, base::cat(R"({"metricCollectPolicy":{"reportIntervalSeconds":)", seconds, "}}"));
-    }
-    EXPECT_EQ(interval(name), Json(33));
-  }
-  EXPECT_EQ(contested("nodemetric"), 3);
-  rival(kNodeMetricsPath, "n4", R"({"metricCollectPolicy":{"reportIntervalSeconds":34}})");
-  EXPECT_EQ(interval("n4"), Json(34)) << "it is not fought for node by node";
-  EXPECT_NE(condition("n4").find("NodeMetric (as in pool default)"), std::string::npos) << condition("n4");
-  EXPECT_EQ(threshold("n4"), Json(65));
 }
 
 TEST_F(RivalTest, EditsOfTheSettingsAreNoSecondWriter) {

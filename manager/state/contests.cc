@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/hash.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "kube/convert.h"
 #include "manager/state/mark_write.h"
 #include "manager/state/other_writer.h"
-#include "model/names.h"
+#include "manager/state/standing.h"
 
 namespace tidemark::manager {
 namespace {
@@ -17,6 +18,7 @@ using model::Reason;
 using policy::ContestEvent;
 
 constexpr base::Duration kReadLimit = std::chrono::seconds(4);
+constexpr base::Duration kBeginAgain = std::chrono::seconds(1);
 
 constexpr std::string_view kAmountFields[] = {"f:kubernetes.io/batch-cpu", "f:kubernetes.io/batch-memory",
                                               "f:kubernetes.io/mid-cpu", "f:kubernetes.io/mid-memory"};
@@ -32,10 +34,47 @@ bool owns_amounts(const Json& fields) {
   return false;
 }
 
+struct KeptInfo {
+  const kube::Resource& resource;
+  std::string_view component;  // of metrics
+  bool (*owns)(const Json& fields);
+  Reason standing;
+};
+constexpr std::array<KeptInfo, kKeptObjects> kKept{{
+    {kube::kNodeSlos, "nodeslo", [](const Json& fields) { return fields.member("f:spec") != nullptr; },
+     Reason::kContestObject},
+    {kube::kNodeMetrics, "nodemetric", [](const Json& fields) { return fields.member("f:spec") != nullptr; },
+     Reason::kContestObject},
+    {kube::kNodeResourceTopologies, "zones", [](const Json& fields) { return fields.member("f:zones") != nullptr; },
+     Reason::kContestObject},
+    {kube::kNodes, "amounts", owns_amounts, Reason::kContestStanding},
+}};
+const KeptInfo& info_of(KeptObject object) {
+  return kKept[static_cast<std::size_t>(object)];
+}
+constexpr std::array kAllKept{KeptObject::kNodeSlo, KeptObject::kNodeMetric, KeptObject::kZones, KeptObject::kAmounts};
+
+std::uint64_t content_of(const model::ExtendedResources& amounts) {
+  base::TextHash hash;
+  const auto add = [&](const auto& amount) { hash.add(amount ? base::cat(amount->value, ";") : ";"); };
+  add(amounts.batch_cpu);
+  add(amounts.batch_memory);
+  add(amounts.mid_cpu);
+  add(amounts.mid_memory);
+  return hash.value();
+}
+
 bool same_mark(const kube::Node& a, const kube::Node& b) {
   const auto x = mark_of(a);
   const auto y = mark_of(b);
   return x.label == y.label && x.detail == y.detail;
+}
+
+// Ordered on, since `generation`.
+bool ordered_on(const kube::Node& node, std::int64_t generation, base::WallTime now) {
+  const auto marks = read_marks(mark_of(node)).marks;
+  const auto state = policy::effective(marks, policy::Mode::kEnforce, now);
+  return state.order && state.strictest() == policy::NodeState::kOn && marks.generation > generation;
 }
 
 }  // namespace
@@ -45,175 +84,234 @@ std::string writer_of_amounts(std::string_view node_bytes) {
 }
 
 Contests::Contests(net::EventLoop& loop, ContestContext context, const base::Log& log, base::Registry& metrics)
-    : loop_(loop), context_(std::move(context)), log_(log), metrics_(metrics), scope_(loop) {}
+    : loop_(loop), context_(std::move(context)), log_(log), metrics_(metrics), scope_(loop) {
+  for (const KeptObject object : kAllKept) contested(object).set(0);  // an alert uses it
+}
+
+void Contests::begin() {
+  begun_ = true;
+}
+
+Contests::Entry* Contests::find(KeptObject object, const std::string& node) {
+  const auto found = of(object).find(node);
+  return found == of(object).end() ? nullptr : &found->second;
+}
 
 void Contests::before_write(const model::NodeName& node, const model::ExtendedResources& amounts) {
-  entries_[node.value].pending = amounts;
+  of(KeptObject::kAmounts)[node.value].pending = content_of(amounts);
 }
 
 void Contests::after_write(const model::NodeName& node, bool written) {
-  const auto found = entries_.find(node.value);
-  if (found == entries_.end()) return;  // the node went meanwhile
-  if (written) found->second.ours = found->second.pending;
-  found->second.pending.reset();
+  Entry* entry = find(KeptObject::kAmounts, node.value);
+  if (entry == nullptr) return;  // the node went meanwhile
+  if (written) entry->ours = entry->pending;
+  entry->pending.reset();
 }
 
 void Contests::lost_write(const model::NodeName& node) {
-  const auto found = entries_.find(node.value);
-  if (found == entries_.end()) return;
-  found->second.ours.reset();
-  found->second.pending.reset();
+  Entry* entry = find(KeptObject::kAmounts, node.value);
+  if (entry == nullptr) return;
+  entry->ours.reset();
+  entry->pending.reset();
+}
+
+void Contests::writes(KeptObject object, const model::NodeName& node) {
+  if (Entry* entry = find(object, node.value)) entry->ours.reset();
+}
+
+void Contests::wrote(KeptObject object, const model::NodeName& node, std::uint64_t content, std::uint64_t revision) {
+  // The answer may come after the lease, or the node, has gone.
+  if (!context_.leading() || context_.nodes.find({"", node.value}) == nullptr) return;
+  Entry& entry = of(object)[node.value];
+  entry.ours = content;
+  entry.revision = revision;
 }
 
 void Contests::node_changed(const std::string& name, const kube::Node* before, const kube::Node* after) {
-  const bool another = before != nullptr && after != nullptr && before->meta.uid != after->meta.uid;
-  if (after == nullptr || another) {
-    const auto gone = entries_.find(name);
-    if (gone == entries_.end()) return;
-    const bool counted = gone->second.contest.standing_back;
-    const std::string pool = gone->second.pool;
-    entries_.erase(gone);
-    if (counted && count(pool, -1)) context_.look_at_all();
+  if (after == nullptr || (before != nullptr && before->meta.uid != after->meta.uid)) {
+    for (const KeptObject object : kAllKept) forget(object, name);
     return;
   }
   if (before == nullptr) return;
-  const auto found = entries_.find(name);
-  if (found == entries_.end()) return;
-  Entry& entry = found->second;
   if (!same_mark(*before, *after)) {
-    if (!entry.contest.standing_back) return;
-    const auto marks = read_marks(mark_of(*after)).marks;
-    const auto state = policy::effective(marks, policy::Mode::kEnforce, loop_.clock().wall());
-    const bool ordered_on = state.order && state.strictest() == policy::NodeState::kOn;
-    if (ordered_on && marks.generation > entry.mark_generation) {
-      entry.contest = {};
-      entry.ours.reset();
-      returns(name, entry, Reason::kContestOrdered);
+    for (const KeptObject object : kAllKept) {
+      Entry* entry = find(object, name);
+      if (entry == nullptr || !entry->contest.standing_back) continue;
+      if (!ordered_on(*after, entry->mark_generation, loop_.clock().wall())) continue;
+      entry->contest = {};
+      entry->ours.reset();
+      returns(object, name, *entry, Reason::kContestOrdered);
     }
     return;
   }
-  const auto was = kube::extended_resources(before->allocatable);
-  const auto is = kube::extended_resources(after->allocatable);
-  if (was == is) return;
-  if (entry.pending == is || entry.ours == is) return;
-  if (!context_.leading()) return;
-  if (entry.contest.standing_back) return happens(name, *after, entry, ContestEvent::kForeign);
-  if (entry.ours == was) happens(name, *after, entry, ContestEvent::kOverwritten);
+  Entry* entry = find(KeptObject::kAmounts, name);
+  if (entry == nullptr || !context_.leading()) return;
+  const std::uint64_t was = content_of(kube::extended_resources(before->allocatable));
+  const std::uint64_t is = content_of(kube::extended_resources(after->allocatable));
+  if (was == is || entry->pending == is || entry->ours == is) return;
+  if (entry->contest.standing_back) {
+    happens(KeptObject::kAmounts, *after, *entry, ContestEvent::kForeign);
+  } else if (entry->ours == was) {
+    happens(KeptObject::kAmounts, *after, *entry, ContestEvent::kOverwritten);
+  }
+}
+
+policy::ContestStep Contests::happens(KeptObject object, const kube::Node& node, Entry& entry, ContestEvent event) {
+  const std::string name(node.meta.name);
+  const bool stood = entry.contest.standing_back;
+  auto step = policy::step(entry.contest, event, context_.config, loop_.clock().monotonic());
+  entry.contest = step.state;
+  if (event == ContestEvent::kOverwritten) {
+    metrics_
+        .counter("tidemark_manager_overwrites_total", "Values of nodes that another writer replaced, by kind.",
+                 {{"component", info_of(object).component}})
+        .add();
+    log_.warn("another writer replaced our values", {{"kind", info_of(object).resource.kind},
+                                                     {"node", name},
+                                                     {"reason", step.reason ? model::reason_id(*step.reason) : ""}});
+  }
+  if (!stood && entry.contest.standing_back) stands_back(object, node, entry);
+  if (stood && !entry.contest.standing_back) returns(object, name, entry, Reason::kContestReturn);
+  return step;
+}
+
+Contests::Held Contests::look(const kube::Node& node) {
+  Entry* entry = find(KeptObject::kAmounts, std::string(node.meta.name));
+  if (entry == nullptr) return {};
+  const auto step = happens(KeptObject::kAmounts, node, *entry, ContestEvent::kNothing);
+  if (!entry->contest.standing_back) return {};
+  return {Reason::kContestStanding, step.again_after,
+          entry->writer.empty() ? std::string(kUnnamedWriter) : entry->writer};
+}
+
+Contests::Held Contests::look(KeptObject object, const model::NodeName& name, const ObjectSeen& seen) {
+  const kube::Node* node = context_.nodes.find({"", name.value});
+  if (node == nullptr || !context_.leading()) return {};
+  if (!begun_) return {Reason::kContestObject, kBeginAgain, ""};
+  Entry* entry = find(object, name.value);
+  if (entry == nullptr) return {};
+  ContestEvent event = ContestEvent::kNothing;
+  if (entry->contest.standing_back) {
+    if (seen.content != entry->seen) event = ContestEvent::kForeign;
+  } else if (seen.differs && entry->ours && seen.content != *entry->ours && seen.revision > entry->revision) {
+    event = ContestEvent::kOverwritten;
+    entry->ours.reset();  // once for each write of ours, however often the object changes until the next
+  }
+  const auto step = happens(object, *node, *entry, event);
+  entry->seen = seen.content;
+  if (!entry->contest.standing_back) return {};
+  return {Reason::kContestObject, step.again_after, entry->writer};
+}
+
+void Contests::stands_back(KeptObject object, const kube::Node& node, Entry& entry) {
+  const Reason reason = object == KeptObject::kAmounts ? Reason::kContestStandBack : Reason::kContestObject;
+  const std::string name(node.meta.name);
+  entry.ours.reset();
+  entry.mark_generation = read_marks(mark_of(node)).marks.generation;
+  count(object, 1);
+  log_.error(
+      model::reason_sentence(reason),
+      {{"kind", info_of(object).resource.kind}, {"node", name}, {"reason", model::reason_id(reason)}});
+  if (entry.writer.empty()) scope_.spawn(find_writer(object, name));
+  context_.look_at(name);
+}
+
+void Contests::returns(KeptObject object, const std::string& name, Entry& entry, Reason reason) {
+  entry.writer.clear();
+  const std::string_view kind = info_of(object).resource.kind;
+  log_.warn(model::reason_sentence(reason), {{"kind", kind}, {"node", name}, {"reason", model::reason_id(reason)}});
+  if (const kube::Node* node = context_.nodes.find({"", name})) {
+    context_.recorder.record(
+        {"v1", "Node", "", name, std::string(node->meta.uid)}, kube::EventSeverity::kNormal, "CoLocationResumed",
+        base::cat(kind, ": ", model::reason_sentence(reason), " [", model::reason_id(reason), "]"));
+  }
+  count(object, -1);
+  context_.look_at(name);
+}
+
+base::Gauge& Contests::contested(KeptObject object) {
+  return metrics_.gauge("tidemark_manager_contested_nodes",
+                        "Nodes whose amounts or object are left to another writer, by kind.",
+                        {{"component", info_of(object).component}});
+}
+
+void Contests::count(KeptObject object, int by) {
+  contested(object).set(static_cast<double>(counts_[static_cast<std::size_t>(object)] += by));
+}
+
+net::Task<void> Contests::find_writer(KeptObject object, std::string name) {
+  auto bytes = co_await context_.reader.get(info_of(object).resource, "", name, kReadLimit);
+  Entry* entry = find(object, name);
+  if (entry == nullptr || !entry->contest.standing_back) co_return;
+  if (bytes) entry->writer = other_writer(*bytes, info_of(object).owns);
+  if (entry->writer.empty()) entry->writer = kUnnamedWriter;  // or the server keeps no managedFields
+  const std::string_view kind = info_of(object).resource.kind;
+  log_.error("found the other writer", {{"kind", kind}, {"node", name}, {"writer", entry->writer}});
+  const kube::Node* node = context_.nodes.find({"", name});
+  if (node != nullptr && object != KeptObject::kAmounts) {  // the state controller reports that of the amounts
+    const Reason reason = info_of(object).standing;
+    context_.recorder.record({"v1", "Node", "", name, std::string(node->meta.uid)}, kube::EventSeverity::kWarning,
+                             "CoLocationSecondWriter",
+                             base::cat(kind, ", by ", entry->writer, ": ", model::reason_sentence(reason), " [",
+                                       model::reason_id(reason), "]"));
+  }
+  context_.look_at(name);
+}
+
+void Contests::forget(KeptObject object, const std::string& node) {
+  const auto found = of(object).find(node);
+  if (found == of(object).end()) return;
+  const bool counted = found->second.contest.standing_back;
+  of(object).erase(found);
+  if (counted) count(object, -1);
+}
+
+void Contests::stand_back_again(KeptObject object, const kube::Node& node, std::string writer) {
+  Entry& entry = of(object)[std::string(node.meta.name)];
+  if (entry.contest.standing_back) return;
+  entry.contest.standing_back = true;
+  entry.contest.times = std::max<std::int64_t>(entry.contest.times, 1);
+  entry.contest.foreign_at = loop_.clock().monotonic();
+  entry.writer = writer == kUnnamedWriter ? std::string() : std::move(writer);  // "": read again
+  stands_back(object, node, entry);
 }
 
 void Contests::take_over() {
-  context_.nodes.for_each([this](const kube::ObjectKey& key, const kube::Node& node) {
-    const kube::NodeCondition* condition = node.condition(model::kStateCondition);
-    // Nodes that only follow their pool come under the rule again by the others.
-    const bool itself = condition != nullptr && condition->reason.view() == kSecondWriter &&
-                        condition->message.view().starts_with(model::reason_sentence(Reason::kContestStanding));
-    if (!itself) return;
-    Entry& entry = entries_[key.name];
-    if (entry.contest.standing_back) return;
-    entry.contest.standing_back = true;
-    entry.contest.times = std::max<std::int64_t>(entry.contest.times, 1);
-    entry.contest.foreign_at = loop_.clock().monotonic();
-    entry.writer = left_to_others(node).watched_why;
-    stands_back(key.name, node, entry);
+  context_.nodes.for_each([this](const kube::ObjectKey&, const kube::Node& node) {
+    const StandingInputs said = left_to_others(node);
+    if (said.only_watched == Reason::kContestStanding) stand_back_again(KeptObject::kAmounts, node, said.watched_why);
+    for (const KeptObject object : kAllKept) {
+      const std::string begin = base::cat(info_of(object).resource.kind, " (by ");  // "KIND (by WRITER); …"
+      const auto at = said.objects_left.find(begin);
+      if (at == std::string::npos) continue;
+      const std::string_view rest = std::string_view(said.objects_left).substr(at + begin.size());
+      const auto end = rest.find(");");
+      std::string writer(rest.substr(0, end));
+      if (end == std::string_view::npos && writer.ends_with(')')) writer.pop_back();
+      stand_back_again(object, node, std::move(writer));
+    }
   });
 }
 
 void Contests::leave() {
-  entries_.clear();
-  left_.for_each([this](const std::string& pool) { contested(pool).set(0); });
-  left_.clear();
-}
-
-base::Gauge& Contests::contested(const std::string& pool) {
-  return metrics_.gauge("tidemark_manager_contested_nodes",
-                        "Nodes that are left to another writer of the same amounts.", {{"pool", pool}});
-}
-
-void Contests::happens(const std::string& name, const kube::Node& node, Entry& entry, ContestEvent event) {
-  const bool stood = entry.contest.standing_back;
-  const std::string pool = context_.pool_of(node);
-  policy::ContestConfig config = context_.config;
-  if (left_.whole(pool)) config.overwrites = 1;
-  auto step = policy::step(entry.contest, event, config, loop_.clock().monotonic());
-  entry.contest = std::move(step.state);
-  if (event == ContestEvent::kOverwritten) {
-    metrics_
-        .counter("tidemark_manager_overwrites_total", "Amounts of nodes that another writer replaced.",
-                 {{"pool", pool}})
-        .add();
-    log_.warn("another writer replaced amounts of a node",
-              {{"node", name}, {"reason", step.reason ? model::reason_id(*step.reason) : ""}});
+  for (const KeptObject object : kAllKept) {
+    of(object).clear();
+    count(object, static_cast<int>(-counts_[static_cast<std::size_t>(object)]));
   }
-  if (!stood && entry.contest.standing_back) stands_back(name, node, entry);
-  if (stood && !entry.contest.standing_back) returns(name, entry, Reason::kContestReturn);
 }
 
-void Contests::stands_back(const std::string& name, const kube::Node& node, Entry& entry) {
-  entry.ours.reset();
-  entry.pool = context_.pool_of(node);
-  entry.mark_generation = read_marks(mark_of(node)).marks.generation;
-  const bool whole_pool = count(entry.pool, 1);
-  log_.error(model::reason_sentence(Reason::kContestStandBack),
-             {{"node", name}, {"pool", entry.pool}, {"reason", model::reason_id(Reason::kContestStandBack)}});
-  if (entry.writer.empty()) scope_.spawn(find_writer(name));
-  if (!whole_pool) return context_.look_at(name);
-  log_.error(model::reason_sentence(Reason::kContestPool),
-             {{"pool", entry.pool}, {"reason", model::reason_id(Reason::kContestPool)}});
-  context_.look_at_all();
-}
-
-void Contests::returns(const std::string& name, Entry& entry, Reason reason) {
-  entry.writer.clear();
-  log_.warn(model::reason_sentence(reason), {{"node", name}, {"reason", model::reason_id(reason)}});
-  if (const kube::Node* node = context_.nodes.find({"", name})) {
-    context_.recorder.record({"v1", "Node", "", name, std::string(node->meta.uid)}, kube::EventSeverity::kNormal,
-                             "CoLocationResumed",
-                             base::cat(model::reason_sentence(reason), " [", model::reason_id(reason), "]"));
+std::string Contests::left(const kube::Node& node) const {
+  std::string text;
+  const std::string name(node.meta.name);
+  for (const KeptObject object : {KeptObject::kNodeSlo, KeptObject::kNodeMetric, KeptObject::kZones}) {
+    const Entries& entries = entries_[static_cast<std::size_t>(object)];
+    const auto found = entries.find(name);
+    if (found == entries.end() || !found->second.contest.standing_back) continue;
+    const std::string_view writer = found->second.writer;
+    text += base::cat(text.empty() ? "" : "; ", info_of(object).resource.kind, " (by ",
+                      writer.empty() ? kUnnamedWriter : writer, ")");
   }
-  if (count(entry.pool, -1)) return context_.look_at_all();
-  context_.look_at(name);
-}
-
-// True where the whole pool came under, or left, the rule.
-bool Contests::count(const std::string& pool, int by) {
-  const bool turned = left_.count(pool, by);
-  contested(pool).set(static_cast<double>(left_.nodes(pool)));
-  return turned;
-}
-
-net::Task<void> Contests::find_writer(std::string name) {
-  auto bytes = co_await context_.reader.get(kube::kNodes, "", name, kReadLimit);
-  const auto found = entries_.find(name);
-  if (!bytes || found == entries_.end()) co_return;
-  found->second.writer = writer_of_amounts(*bytes);  // "": the server keeps no managedFields of this node
-  if (!found->second.writer.empty()) {
-    log_.error("the other writer of a node's amounts", {{"node", name}, {"writer", found->second.writer}});
-  }
-  context_.look_at(name);
-}
-
-Contests::Held Contests::look(const kube::Node& node) {
-  Held held;
-  const auto found = entries_.find(std::string(node.meta.name));
-  if (found != entries_.end()) {
-    Entry& entry = found->second;
-    const bool stood = entry.contest.standing_back;
-    auto step = policy::step(entry.contest, ContestEvent::kNothing, context_.config, loop_.clock().monotonic());
-    entry.contest = std::move(step.state);
-    if (entry.contest.standing_back) {
-      held.reason = Reason::kContestStanding;
-      held.why = entry.writer.empty() ? kUnnamedWriter : entry.writer;
-      held.again_after = step.again_after;
-      return held;
-    }
-    if (stood) returns(found->first, entry, Reason::kContestReturn);
-  }
-  if (left_.none()) return held;
-  if (const std::string pool = context_.pool_of(node); left_.whole(pool)) {
-    held.reason = Reason::kContestPool;
-    held.why = base::cat("pool ", pool);
-  }
-  return held;
+  return text;
 }
 
 }  // namespace tidemark::manager

@@ -1,16 +1,13 @@
-// Detects a second writer of the amounts on our nodes, from the changes of each node (policy/contest), and for a whole
-// pool if several of its nodes have one. A node that is left to another writer is only observed, until that writer has
-// been quiet for a while or an order switches the node on.
+// Detects a second writer of what this manager keeps for a node: the amounts, the NodeSLO, the spec of the NodeMetric and
+// the NUMA zones, each by itself (policy/contest). What is written again and again by another program is left to it and
+// only observed, until the other program does not write for a while or a user orders the node on.
 //
-// A node that only follows its pool was not seen to be fought over. It is cut, for whom a cut protects, and nothing
-// else; and one overwrite is enough there for it to be left to the other writer itself. So a pool of N nodes that is
-// another manager's costs each of them one cut at most, and no war.
-//
-// What counts: an amount that we had written became another that we did not write, or went, on the same node, while its
-// state mark stayed as it was. Amounts that go count too: a manager that has co-location off takes them away as often
-// as they come. A node that is registered anew is another node. Who did it is read from managedFields, when it happens.
+// An overwrite of amounts is a change of the node: an amount of ours became another one or went, and the state mark is
+// the same. An overwrite of an object is a content that is not ours, in a newer revision, if we would write it again.
+// The writer is read from managedFields. The node's condition names it, and a new leader continues from there.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -20,15 +17,13 @@
 
 #include "base/log.h"
 #include "base/metrics.h"
-#include "base/result.h"
 #include "kube/client.h"
 #include "kube/informer.h"
 #include "kube/objects.h"
 #include "kube/recorder.h"
-#include "manager/state/pools_left.h"
-#include "manager/state/standing.h"
 #include "model/names.h"
 #include "model/node.h"
+#include "model/reason.h"
 #include "net/loop.h"
 #include "policy/contest/contest.h"
 
@@ -37,60 +32,83 @@ namespace tidemark::manager {
 // The last other writer of a batch or mid amount of the node: "koord-manager (Update)"; "" if unnamed.
 std::string writer_of_amounts(std::string_view node_bytes);
 
+enum class KeptObject : std::uint8_t { kNodeSlo, kNodeMetric, kZones, kAmounts };
+inline constexpr std::size_t kKeptObjects = 4;
+
 struct ContestContext {
   kube::Reader& reader;
   kube::EventRecorder& recorder;
   const kube::Informer<kube::Node>& nodes;
   std::function<bool()> leading;
-  std::function<std::string(const kube::Node&)> pool_of;
-  std::function<void(const std::string& node)> look_at;  // what holds of the node has changed
-  std::function<void()> look_at_all;
+  std::function<void(const std::string& node)> look_at;  // the answer about the node has changed
   policy::ContestConfig config = {};
+};
+
+struct ObjectSeen {
+  std::uint64_t content = 0;   // a hash of our part
+  std::uint64_t revision = 0;  // of the object in the cache
+  bool differs = false;        // we would write it
 };
 
 class Contests {
  public:
   Contests(net::EventLoop& loop, ContestContext context, const base::Log& log, base::Registry& metrics);
 
+  // Around each write of the amounts.
   void before_write(const model::NodeName& node, const model::ExtendedResources& amounts);
   void after_write(const model::NodeName& node, bool written);
-  void lost_write(
-      const model::NodeName& node);  // the node may exist or not; the next change is not attributed to a second writer
-  void node_changed(const std::string& name, const kube::Node* before, const kube::Node* after);
-  // A new leader goes on where its predecessor stood back: the nodes' conditions tell.
-  void take_over();
-  void leave();  // another one leads: what is known here goes stale
+  // The write may exist or not; the next change is not attributed to a second writer.
+  void lost_write(const model::NodeName& node);
+  // Around each write of an object. A write without an answer may exist: nothing counts until the next one.
+  void writes(KeptObject object, const model::NodeName& node);
+  void wrote(KeptObject object, const model::NodeName& node, std::uint64_t content, std::uint64_t revision);
 
-  // Why the node is not written, if so (kContestPool: only cut); `again_after` is when time alone may change that.
   struct Held {
-    std::optional<model::Reason> reason;
-    std::string why;
-    std::optional<base::Duration> again_after;
+    std::optional<model::Reason> reason;        // kContestStanding, kContestObject: not written
+    std::optional<base::Duration> again_after;  // when time alone may change that
+    std::string why;                            // the other writer
   };
-  Held look(const kube::Node& node);
+  Held look(const kube::Node& node);  // the amounts
+  Held look(KeptObject object, const model::NodeName& node, const ObjectSeen& seen);
+  // We have no content for the object any more: no second writer is tracked.
+  void forget(KeptObject object, const std::string& node);
+
+  void node_changed(const std::string& name, const kube::Node* before, const kube::Node* after);
+  void take_over();  // a new leader continues from the nodes' conditions
+  void begin();      // the nodes are known and were taken over; until then every object stays as it is
+  void leave();      // another process leads: what is known here goes stale
+
+  // The objects of the node that are left to other writers, for its condition; "" if there is none.
+  std::string left(const kube::Node& node) const;
 
  private:
   struct Entry {
-    std::optional<model::ExtendedResources> ours;     // what we wrote last
-    std::optional<model::ExtendedResources> pending;  // what we are writing
+    std::optional<std::uint64_t> ours;     // the content of our last write
+    std::optional<std::uint64_t> pending;  // the content of the present write of the amounts
+    std::uint64_t revision = 0;            // with `ours`
+    std::uint64_t seen = 0;                // while standing back
     policy::ContestState contest;
     std::int64_t mark_generation = 0;  // of the node's mark when we stood back
-    std::string pool;                  // that it was counted in when we stood back
     std::string writer;
   };
-  void happens(const std::string& name, const kube::Node& node, Entry& entry, policy::ContestEvent event);
-  void stands_back(const std::string& name, const kube::Node& node, Entry& entry);
-  void returns(const std::string& name, Entry& entry, model::Reason reason);
-  bool count(const std::string& pool, int by);
-  base::Gauge& contested(const std::string& pool);
-  net::Task<void> find_writer(std::string name);
+  using Entries = std::unordered_map<std::string, Entry>;
+  Entries& of(KeptObject object) { return entries_[static_cast<std::size_t>(object)]; }
+  Entry* find(KeptObject object, const std::string& node);
+  base::Gauge& contested(KeptObject object);
+  policy::ContestStep happens(KeptObject object, const kube::Node& node, Entry& entry, policy::ContestEvent event);
+  void stand_back_again(KeptObject object, const kube::Node& node, std::string writer);
+  void stands_back(KeptObject object, const kube::Node& node, Entry& entry);
+  void returns(KeptObject object, const std::string& name, Entry& entry, model::Reason reason);
+  void count(KeptObject object, int by);
+  net::Task<void> find_writer(KeptObject object, std::string name);
 
   net::EventLoop& loop_;
   ContestContext context_;
+  bool begun_ = false;
   base::Log log_;
   base::Registry& metrics_;
-  std::unordered_map<std::string, Entry> entries_;
-  PoolsLeft left_{context_.nodes, context_.pool_of};
+  std::array<Entries, kKeptObjects> entries_;
+  std::array<std::int64_t, kKeptObjects> counts_{};
   net::Scope scope_;
 };
 

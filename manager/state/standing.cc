@@ -129,8 +129,7 @@ StandingInputs left_to_others(const kube::Node& node) {
         objects.substr(0, std::min(objects.find(kOffersOnlyCut), objects.find(kOffersOnlyCutByBudgets)));
   }
   if (condition->reason.view() != kSecondWriter) return inputs;
-  const bool with_pool = message.starts_with(model::reason_sentence(Reason::kContestPool));
-  inputs.only_watched = with_pool ? Reason::kContestPool : Reason::kContestStanding;
+  inputs.only_watched = Reason::kContestStanding;
   // "REASON: WHOM. If it were written: STATE"
   const auto from = message.find(": ");
   const auto to = message.find(kIfWritten);

@@ -28,12 +28,11 @@ struct StandingInputs {
   bool budgets_newer = false;  // a newer version counts evictions: whether the pool may sell is not known here
   bool sold_known = true;      // false: some of what the node sold may be missing, so draining does not end by it
   const policy::Overrides* overrides = nullptr;  // of the water line; null: none is known
-  // Why nothing is written to the node, whatever was ordered: kStateByManager, kContestStanding; or no more than a cut:
-  // kContestPool.
+  // Why nothing is written to the node, whatever was ordered: kStateByManager, kContestStanding.
   std::optional<model::Reason> only_watched;
   std::string watched_why;                            // for people: whom it was left to
   std::optional<base::Duration> watched_again_after;  // when time alone may end that
-  std::string objects_left;  // which objects of the node are left to whom (ObjectContests::left)
+  std::string objects_left;  // which objects of the node are left to whom (Contests::left)
 };
 
 struct Standing {
@@ -47,7 +46,7 @@ struct Standing {
   bool budgets_newer = false;            // false: the latter is known
   bool taints = false;                   // the pool wants a taint on a node that is marked as oversold
   policy::PoolGuard guard;               // what the pool's evictions let it do
-  std::optional<model::Reason> watched;  // nothing is written because of this, with kContestPool but cuts
+  std::optional<model::Reason> watched;  // nothing is written because of this
   std::string watched_why;
   std::string objects_left;
 

@@ -421,7 +421,7 @@ TEST_F(StateTest, YieldsToASecondWriterUntilItIsGone) {
   EXPECT_EQ(offered("n1"), "6001") << "a fight is not fought";
   EXPECT_EQ(condition("n1", "reason"), "SecondWriter");
   EXPECT_EQ(condition("n1", "status"), "True") << "it sells, by somebody else's numbers";
-  EXPECT_EQ(replica.metric("tidemark_manager_contested_nodes{pool=\"default\"}"), 1);
+  EXPECT_EQ(replica.metric("tidemark_manager_contested_nodes{component=\"amounts\"}"), 1);
   EXPECT_EQ(replica.metric("tidemark_observed_wanted_batch_cpu_cores{pool=\"default\"}"), 17.2);
   const std::string standing = revision("n1");
   run_for(9min);
@@ -430,7 +430,7 @@ TEST_F(StateTest, YieldsToASecondWriterUntilItIsGone) {
   EXPECT_EQ(revision("n1"), standing) << "and nothing is written meanwhile";
   run_for(2min);
   EXPECT_EQ(offered("n1"), "17200") << "nobody else wrote for ten minutes";
-  EXPECT_EQ(replica.metric("tidemark_manager_contested_nodes{pool=\"default\"}"), 0);
+  EXPECT_EQ(replica.metric("tidemark_manager_contested_nodes{component=\"amounts\"}"), 0);
   EXPECT_EQ(condition("n1", "reason"), "On");
 }
 
@@ -577,8 +577,7 @@ class ContestsTest : public testing::InMemoryCluster {
         [this](std::string_view bytes) { return kube::decode_node(bytes, node_fields(), interner); });
     contests = std::make_unique<Contests>(
         loop,
-        ContestContext{*client, *recorder, *nodes, [] { return true; }, [](const kube::Node&) { return "default"; },
-                       [](const std::string&) {}, [] {}},
+        ContestContext{*client, *recorder, *nodes, [] { return true; }, [](const std::string&) {}},
         log, metrics);
     now = read();
   }
@@ -597,7 +596,7 @@ class ContestsTest : public testing::InMemoryCluster {
     contests->after_write(model::NodeName("n1"), true);
   }
   double contested() const {
-    return metrics.text().contains("tidemark_manager_contested_nodes{pool=\"default\"} 1\n") ? 1 : 0;
+    return metrics.text().contains("tidemark_manager_contested_nodes{component=\"amounts\"} 1\n") ? 1 : 0;
   }
 
   base::Registry metrics;
@@ -635,20 +634,25 @@ TEST_F(ContestsTest, FormerLeaderForgetsItsWrites) {
   EXPECT_FALSE(contests->look(now).reason);
 }
 
-TEST_F(StateTest, ThreeContestedNodesStandForThePool) {
-  for (const char* name : {"n1", "n2", "n3", "n4"}) {
-    node(name);
-    metric(name, "2");
+// Koordinator's manager removes the amounts where its own co-location is off. Restoring them each time is a conflict.
+TEST_F(StateTest, RepeatedRemovalOfAmountsIsASecondWriter) {
+  node("n1");
+  metric("n1", "2");
+  auto& replica = start();
+  const auto remove = [this] {
+    const Json amounts = Json::object({{kBatchCpu, nullptr}});
+    must("PATCH", "/api/v1/nodes/n1/status?fieldManager=koord-manager",
+         Json::object({{"status", Json::object({{"capacity", amounts}, {"allocatable", amounts}})}}), kMerge);
+  };
+  for (int i = 0; i < 2; ++i) {
+    remove();
+    run_for(5s);
+    EXPECT_EQ(offered("n1"), "17200") << "an accident is repaired";
   }
-  start();
-  for (int i = 0; i < 3; ++i) {
-    for (const char* name : {"n1", "n2", "n3"}) overwrite(name, base::cat(5001 + i));
-    run_for(2s);
-  }
-  overwrite("n4", "4001");
-  run_for(5s);
-  EXPECT_EQ(offered("n4"), "4001");
-  EXPECT_EQ(condition("n4", "reason"), "SecondWriter");
+  remove();
+  run_for(1min);
+  EXPECT_EQ(offered("n1"), "");
+  EXPECT_EQ(replica.metric("tidemark_manager_contested_nodes{component=\"amounts\"}"), 1);
 }
 
 TEST_F(StateTest, WithdrawalByTheCommandIsNoForeignWrite) {
@@ -663,7 +667,7 @@ TEST_F(StateTest, WithdrawalByTheCommandIsNoForeignWrite) {
     run_for(2s);
     EXPECT_EQ(offered("n1"), "17200");
   }
-  EXPECT_EQ(replica.metric("tidemark_manager_overwrites_total{pool=\"default\"}"), 0);
+  EXPECT_EQ(replica.metric("tidemark_manager_overwrites_total{component=\"amounts\"}"), 0);
 }
 
 }  // namespace

@@ -43,12 +43,6 @@ ContestStep while_standing_back(ContestState state, ContestEvent event, const Co
 
 }  // namespace
 
-std::int64_t contested_nodes_for_pool(std::int64_t pool_nodes) {
-  constexpr std::int64_t kLeast = 3;
-  constexpr std::int64_t kOneIn = 100;
-  return std::max(kLeast, pool_nodes / kOneIn + (pool_nodes % kOneIn > 0 ? 1 : 0));
-}
-
 ContestStep step(const ContestState& before, ContestEvent event, const ContestConfig& config, base::MonotonicTime now) {
   ContestState state = before;
   if (state.standing_back) return while_standing_back(std::move(state), event, config, now);

@@ -56,10 +56,6 @@ struct ContestStep {
   std::optional<base::Duration> again_after;  // time alone changes the answer
 };
 
-// Number of nodes of a pool of `pool_nodes` left to another writer that makes the whole pool contested: three in a
-// small pool, one percent in a large one, where three may be three accidents.
-std::int64_t contested_nodes_for_pool(std::int64_t pool_nodes);
-
 // Total.
 ContestStep step(const ContestState& state, ContestEvent event, const ContestConfig& config, base::MonotonicTime now);
 

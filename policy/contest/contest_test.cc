@@ -58,13 +58,6 @@ TEST(Contest, IsWhatTheFilesSay) {
   });
 }
 
-TEST(Contest, ThreeNodesOrOnePercentContestAPool) {
-  EXPECT_EQ(contested_nodes_for_pool(0), 3);
-  EXPECT_EQ(contested_nodes_for_pool(300), 3);
-  EXPECT_EQ(contested_nodes_for_pool(301), 4);
-  EXPECT_EQ(contested_nodes_for_pool(10'000), 100);
-}
-
 // Invariants: within a window at most `overwrites` of our writes are overwritten before it stands back, it never stands
 // back longer than calm_max after the last foreign write, and its memory is bounded.
 TEST(ContestProperty, StandsBackInTimeAndReturnsInTime) {

@@ -117,7 +117,7 @@ class Conflict(WithApi):
         wait_for(lambda: [each for each in self.writes() if each.status == 409] or self.report_all(15 - self.use[self.nodes[0]]), "a conflict", component, LIMIT_S)
         self.wait_right(component)
         writer.stop()
-        self.assertEqual(0, component.metrics().get("tidemark_writer_contests_total", 0), "a writer of other fields is no second writer")
+        self.assertEqual(0, component.metrics()['tidemark_manager_contested_nodes{component="amounts"}'], "a writer of other fields is no second writer")
         self.assert_within_budget()
         self.assert_nothing_twice()
         self.assert_quiet(component)

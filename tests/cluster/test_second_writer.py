@@ -68,7 +68,7 @@ class SecondWriterOfNodeSlos(WithState):
         self.assertLessEqual(peer.writes, 6, "the managers do not fight")
         self.assertEqual(OURS, self.percent(other))
         self.assertEqual(int(LEFT), self.offered(node))
-        self.assertEqual(1, component.metrics()['tidemark_manager_contested_objects{component="nodeslo"}'])
+        self.assertEqual(1, component.metrics()['tidemark_manager_contested_nodes{component="nodeslo"}'])
         self.assertIn("NodeSLO (by koord-manager (Update))", explain(node).stdout)
         self.assertIn("koord-manager", tidemark("report", "states"))
         wait_for(

@@ -280,7 +280,7 @@ class SecondWriter(WithState):
         self.assertEqual(self.offered(node), 5001)
         self.assertEqual(self.offered(other), int(LEFT))
         metrics = component.metrics()
-        self.assertEqual(metrics['tidemark_manager_contested_nodes{pool="default"}'], 1)
+        self.assertEqual(metrics['tidemark_manager_contested_nodes{component="amounts"}'], 1)
         self.assertIn("koord-manager", explain(node).stdout)
 
         # The next manager also leaves the object alone.
