@@ -24,7 +24,7 @@
 #include "policy/pools/parse.h"
 #include "policy/render/overcommit_text.h"
 #include "policy/render/why.h"
-#include "yarn_operator/container_room.h"
+#include "yarn_operator/clusters.h"
 #include "yarn_operator/node_map.h"
 #include "yarn_operator/objects.h"
 #include "yarn_operator/take_back_book.h"
@@ -44,8 +44,6 @@ struct Asked {
   std::string cluster;
   std::string error;  // "" where it answered
   std::optional<hadoop::NodeReport> report;
-  std::string partition{};                             // of the node that is explained
-  std::optional<yarn_operator::PartitionRoom> room{};  // there, by the totals that it has now
 };
 
 struct Found {
@@ -149,27 +147,9 @@ net::Task<Result<void>> read_map(kube::Client& client, const ExplainYarnOptions&
   co_return Result<void>();
 }
 
-bool has_partitions(const std::vector<hadoop::NodeReport>& reports, const yarn_operator::ContainerSizes& sizes) {
-  return std::ranges::any_of(reports,
-                             [&](const auto& each) { return !yarn_operator::partition_of(each, sizes).empty(); });
-}
-
-using Rooms = std::map<std::string, yarn_operator::PartitionRoom>;
-Rooms rooms_of(const std::vector<hadoop::NodeReport>& reports, const yarn_operator::ContainerSizes& sizes,
-               const std::set<std::string>& shared) {
-  yarn_operator::NodeTotals totals;
-  for (const hadoop::NodeReport& report : reports) {
-    if (report.state != hadoop::NodeState::kRunning) continue;
-    totals.emplace(report.id, yarn_operator::NodeTotal{&report.capability, yarn_operator::partition_of(report, sizes)});
-  }
-  const auto room = yarn_operator::container_room(totals, sizes, shared);
-  return room ? room->partitions : Rooms();
-}
-
 net::Task<void> ask_clusters(net::EventLoop& loop, base::Random random, const ExplainYarnOptions& options,
                              yarn_operator::MapInput& input, Found& found) {
   std::map<NmName, hadoop::NodeReport> reports;
-  std::map<std::string, Rooms> rooms;  // by cluster
   for (const auto& cluster : options.clusters) {
     hadoop::ResourceManager manager(loop, options.workers, cluster.managers, random.fork());
     auto answer = co_await manager.nodes({}, options.limit);
@@ -180,11 +160,6 @@ net::Task<void> ask_clusters(net::EventLoop& loop, base::Random random, const Ex
       asked.error = answer.error().message;
       continue;
     }
-    std::set<std::string> shared;
-    if (has_partitions(answer->nodes, cluster.containers)) {
-      if (auto said = co_await manager.shared_partitions(options.limit)) shared = *std::move(said);
-    }
-    rooms[cluster.id] = rooms_of(answer->nodes, cluster.containers, shared);
     for (auto& report : answer->nodes) {
       if (hadoop::is_active(report.state)) known.push_back(report.id);
       reports.insert_or_assign({cluster.id, report.id}, std::move(report));
@@ -197,12 +172,6 @@ net::Task<void> ask_clusters(net::EventLoop& loop, base::Random random, const Ex
     if (found.nm && found.nm->cluster == asked.cluster) {
       if (const auto at = reports.find(*found.nm); at != reports.end()) asked.report = at->second;
     }
-    if (asked.report) {
-      const auto of = std::ranges::find(options.clusters, asked.cluster, &yarn_operator::YarnCluster::id);
-      asked.partition = yarn_operator::partition_of(*asked.report, of->containers);
-    }
-    const Rooms& of = rooms[asked.cluster];
-    if (const auto at = of.find(asked.partition); at != of.end()) asked.room = at->second;
   }
 }
 
@@ -314,15 +283,6 @@ std::string sold_text(const model::YarnBook& book) {
   return base::cat("held ", amount_text(sum), work_class.empty() ? "" : ", of class ", work_class);
 }
 
-std::string largest_text(const Asked& asked) {
-  const hadoop::Resource& may = asked.room->largest_container;
-  const hadoop::Resource& has = asked.room->largest_total;
-  return base::cat("a container may be asked for with up to ", total_text(may.memory_mib, may.vcores),
-                   "; the largest node", asked.partition.empty() ? "" : " of its partition, ", asked.partition, ", ",
-                   asked.room->largest_node.text(), ", has ", total_text(has.memory_mib, has.vcores),
-                   asked.room->for_the_largest ? "" : ": no node could hold such a one");
-}
-
 std::string as_text(const Found& found, const ExplainYarnOptions& options) {
   std::string out =
       base::cat("node ", options.node, ": YARN is to have ", total_text(found.total.memory_mib, found.total.vcores),
@@ -386,7 +346,6 @@ std::string as_text(const Found& found, const ExplainYarnOptions& options) {
       row("its containers",
           base::cat(report.containers, " hold ", total_text(report.used.memory_mib, report.used.vcores)));
     }
-    if (asked->room) row("its cluster", largest_text(*asked));
   }
   for (const std::string& note : found.notes) out += base::cat("note: ", note, "\n");
   return out;
@@ -442,15 +401,6 @@ std::string as_json(const Found& found, const ExplainYarnOptions& options) {
       asked["total"] = total_json(each.report->capability.memory_mib, each.report->capability.vcores);
       asked["used"] = total_json(each.report->used.memory_mib, each.report->used.vcores);
       asked["containers"] = Json(std::int64_t{each.report->containers});
-    }
-    if (each.room) {
-      const hadoop::Resource& has = each.room->largest_total;
-      const hadoop::Resource& may = each.room->largest_container;
-      asked["largestContainer"] = total_json(may.memory_mib, may.vcores);
-      asked["largestNode"] = total_json(has.memory_mib, has.vcores);
-      asked["largestNode"]["id"] = Json(each.room->largest_node.text());
-      if (!each.partition.empty()) asked["largestNode"]["partition"] = Json(each.partition);
-      asked["holdsLargestContainer"] = Json(each.room->for_the_largest);
     }
     out["resourceManagers"].as_array().push_back(std::move(asked));
   }

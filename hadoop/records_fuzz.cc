@@ -49,9 +49,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto waiting = hadoop::decode_get_queue_info(bytes);
   check(waiting);
   if (waiting) TM_CHECK(waiting->memory_mib >= 0 && waiting->vcores >= 0, "nothing waits for less than nothing");
-  const auto shared = hadoop::decode_shared_partitions(bytes);
-  check(shared);
-  if (shared) TM_CHECK(shared->size() <= hadoop::kPartitionsMax && !shared->contains(""), "named and bounded");
   const auto application = hadoop::decode_get_application_report(bytes);
   check(application);
   if (application) TM_CHECK(application->tags.size() <= hadoop::kApplicationTagsMax, "bounded");

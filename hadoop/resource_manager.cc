@@ -5,8 +5,6 @@
 
 #include "base/check.h"
 #include "base/text.h"
-#include "hadoop/negotiate.h"
-#include "net/http_client.h"
 
 namespace tidemark::hadoop {
 namespace {
@@ -18,7 +16,6 @@ constexpr std::string_view kHaProtocol = "org.apache.hadoop.ha.HAServiceProtocol
 constexpr Method kUpdateNodeResource{kAdminProtocol, "updateNodeResource"};
 constexpr Method kGetClusterNodes{kClientProtocol, "getClusterNodes"};
 constexpr Method kGetQueueInfo{kClientProtocol, "getQueueInfo"};
-constexpr Method kGetClusterNodeLabels{kClientProtocol, "getClusterNodeLabels"};
 constexpr Method kGetApplicationReport{kClientProtocol, "getApplicationReport"};
 constexpr Method kGetContainerReport{kClientProtocol, "getContainerReport"};
 constexpr Method kGetServiceStatus{kHaProtocol, "getServiceStatus"};
@@ -51,8 +48,6 @@ RpcConfig config_of(const Address& server, std::string_view protocol, const RmCl
 struct ResourceManager::Member {
   RpcClient client;
   RpcClient admin;
-  std::unique_ptr<net::HttpClient> web{};  // once it is asked there
-  std::unique_ptr<NegotiatingTransport> proving{};
 
   auto call(Method method, const std::string& request, base::Duration limit) {
     return (method.protocol == kClientProtocol ? client : admin).call(method, request, limit);
@@ -60,7 +55,7 @@ struct ResourceManager::Member {
 };
 
 ResourceManager::ResourceManager(net::EventLoop& loop, net::WorkerPool* workers, RmCluster cluster, base::Random random)
-    : loop_(loop), workers_(workers), cluster_(std::move(cluster)) {
+    : loop_(loop), cluster_(std::move(cluster)) {
   TM_CHECK(!cluster_.members.empty(), "a cluster without a ResourceManager");
   std::shared_ptr<Gss> gss;
   if (cluster_.security) {
@@ -85,35 +80,6 @@ net::Task<Result<NodeReports>> ResourceManager::nodes(std::vector<NodeState> sta
 net::Task<Result<QueueWaiting>> ResourceManager::waiting(base::Duration limit) {
   TM_CO_TRY(const std::string response, co_await ask_active(kGetQueueInfo, encode_get_queue_info(kRootQueue), limit));
   co_return decode_get_queue_info(response);
-}
-
-net::Task<Result<std::set<std::string>>> ResourceManager::shared_partitions(base::Duration limit) {
-  TM_CO_TRY(const std::string response, co_await ask_active(kGetClusterNodeLabels, "", limit));
-  co_return decode_shared_partitions(response);
-}
-
-// A standby ResourceManager also answers there, but without data: use the one that answered the last call.
-net::Task<Result<WaitingByPartition>> ResourceManager::waiting_in_partitions(base::Duration limit) {
-  if (!active_) co_return fail(ErrorKind::kUnavailable, "no ResourceManager is known to be active");
-  const auto& url = cluster_.members[*active_].web;
-  if (!url) co_return fail(ErrorKind::kNotFound, "its web address is unknown");
-  co_return co_await ask_partition_waiting(web_door(*active_, *url), limit);
-}
-
-net::HttpTransport& ResourceManager::web_door(std::size_t number, const net::Url& url) {
-  Member& member = *members_[number];
-  if (!member.web) {
-    net::HttpClientConfig config;
-    config.url = url;
-    config.limits.body_bytes_max = kPartitionWaitingBytesMax;
-    member.web = std::make_unique<net::HttpClient>(loop_, workers_, std::move(config));
-    if (cluster_.security) {
-      member.proving =
-          std::make_unique<NegotiatingTransport>(loop_, *member.web, cluster_.make_gss, base::cat("HTTP/", url.host));
-    }
-  }
-  if (member.proving) return *member.proving;
-  return *member.web;
 }
 
 net::Task<Result<ApplicationReport>> ResourceManager::application(ApplicationId id, base::Duration limit) {

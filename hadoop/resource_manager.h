@@ -14,7 +14,6 @@
 #include "base/result.h"
 #include "hadoop/applications.h"
 #include "hadoop/containers.h"
-#include "hadoop/partition_waiting.h"
 #include "hadoop/rpc_client.h"
 #include "hadoop/yarn_records.h"
 #include "net/http.h"
@@ -27,7 +26,6 @@ struct RmAddresses {
   std::string id;  // of yarn.resourcemanager.ha.rm-ids; empty without HA
   Address client;
   Address admin;
-  std::optional<net::Url> web{};  // nullopt: unknown
 };
 
 struct RmCluster {
@@ -48,9 +46,6 @@ class ResourceManager {
   net::Task<Result<NodeReports>> nodes(std::vector<NodeState> states, base::Duration limit);
   // What all applications together ask for and do not have, of nodes without a label.
   net::Task<Result<QueueWaiting>> waiting(base::Duration limit);
-  // The same for each named partition, from the web address of the active one.
-  net::Task<Result<WaitingByPartition>> waiting_in_partitions(base::Duration limit);
-  net::Task<Result<std::set<std::string>>> shared_partitions(base::Duration limit);
   // kNotFound: this ResourceManager knows no such application, or no longer.
   net::Task<Result<ApplicationReport>> application(ApplicationId id, base::Duration limit);
   // kNotFound: it has ended, or never was.
@@ -77,10 +72,8 @@ class ResourceManager {
   net::Task<Tried> ask_while_active(std::size_t number, Method method, const std::string& request,
                                     base::Duration limit);
   net::Task<Result<std::size_t>> find_active(base::Duration limit);
-  net::HttpTransport& web_door(std::size_t number, const net::Url& url);
 
   net::EventLoop& loop_;
-  net::WorkerPool* workers_;
   const RmCluster cluster_;
   std::vector<std::unique_ptr<Member>> members_;
   std::optional<std::size_t> active_;

@@ -15,7 +15,6 @@ constexpr char kServiceClass = 0;
 constexpr std::int32_t kContextCall = -3;
 constexpr std::int64_t kProtocolBuffers = 2;  // RpcKindProto
 constexpr std::int64_t kFinalPacket = 0;      // OperationProto
-constexpr int kStandbyCode = 1;               // Error::code: nothing else sets it here
 
 enum : std::int64_t { kSuccess = 0, kError = 1, kFatal = 2 };
 
@@ -215,17 +214,12 @@ Error to_error(const Refusal& wrapped) {
   error.kind = kind_of(refusal);
   const std::string_view name = refusal.exception.empty() ? "an error without a name" : simple_name(refusal.exception);
   error.message = refusal.message.empty() ? std::string(name) : base::cat(name, ": ", first_line(refusal.message));
-  if (simple_name(refusal.exception) == "StandbyException") error.code = kStandbyCode;
   return error;
 }
 
 bool wants_kerberos(const Error& error) {
   return error.kind == ErrorKind::kDenied &&
          error.message.find("SIMPLE authentication is not enabled") != error.message.npos;
-}
-
-bool is_standby(const Error& error) {
-  return error.kind == ErrorKind::kUnavailable && error.code == kStandbyCode;
 }
 
 Result<std::optional<std::string_view>> FrameReader::next() {

@@ -68,8 +68,6 @@ Result<Answer> read_answer(std::string_view frame);
 Error to_error(const Refusal& refusal);
 // The server requires authentication and was called without.
 bool wants_kerberos(const Error& error);
-// The server is there and is not the one to ask: another one of its cluster is active.
-bool is_standby(const Error& error);
 
 // Splits a stream into frames.
 class FrameReader {

@@ -103,8 +103,6 @@ TEST(RpcFramesTest, MapsExceptionClassToErrorKind) {
             "AccessControlException: User mallory doesn't have permission to call 'updateNodeResource'");
   const Error error = to_error({.exception = "org.apache.hadoop.ipc.StandbyException", .message = "why\n\tat X"});
   EXPECT_EQ(error.message, "StandbyException: why");
-  EXPECT_TRUE(is_standby(error));
-  EXPECT_FALSE(is_standby(Error{ErrorKind::kUnavailable, "refused", 0, 0}));
 }
 
 TEST(RpcFramesTest, RejectsWhatIsNoAnswer) {

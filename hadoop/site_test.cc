@@ -213,24 +213,6 @@ TEST_F(YarnSiteTest, ReadsSeveralByAddressesOrHostnames) {
   EXPECT_EQ(cluster->members[1].admin.text(), "two:2");
 }
 
-TEST_F(YarnSiteTest, ReadsWebAddressesByPolicyOrLeavesThemUnknown) {
-  const auto web = [](const RmAddresses& of) {
-    return of.web ? of.web->scheme + "://" + of.web->host + ":" + std::to_string(of.web->port) : "";
-  };
-  EXPECT_EQ(web(read(property("yarn.resourcemanager.hostname", "rm"))->members[0]), "http://rm:8088");
-  EXPECT_EQ(web(read(property("yarn.http.policy", "HTTPS_ONLY"))->members[0]), "https://rm:8090");
-  EXPECT_EQ(web(read(property("yarn.resourcemanager.webapp.https.address", "rm:0"))->members[0]), "")
-      << "the rest does not need it";
-  site = Site();
-  const auto cluster =
-      read(property("yarn.resourcemanager.ha.enabled", "true") + property("yarn.resourcemanager.ha.rm-ids", "rm1,rm2") +
-           property("yarn.resourcemanager.hostname.rm1", "one") + property("yarn.resourcemanager.address.rm2", "two") +
-           property("yarn.resourcemanager.admin.address.rm2", "two"));
-  ASSERT_TRUE(cluster) << cluster.error().message;
-  EXPECT_EQ(web(cluster->members[0]), "http://one:8088");
-  EXPECT_EQ(web(cluster->members[1]), "");
-}
-
 TEST_F(YarnSiteTest, NamesMissingAndInvalidKeys) {
   EXPECT_EQ(read(property("yarn.resourcemanager.ha.enabled", "true")).error().message,
             "yarn.resourcemanager.ha.enabled is true, and yarn.resourcemanager.ha.rm-ids names no one");

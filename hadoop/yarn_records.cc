@@ -228,38 +228,6 @@ Result<NodeReports> decode_get_cluster_nodes(std::string_view response) {
   return out;
 }
 
-std::string_view partition_of(const NodeReport& report) {
-  return report.labels.empty() ? std::string_view() : std::string_view(report.labels.front());
-}
-
-std::string_view partition_name(std::string_view partition) {
-  return partition.empty() ? "DEFAULT_PARTITION" : partition;
-}
-
-Result<std::set<std::string>> decode_shared_partitions(std::string_view response) {
-  constexpr std::uint32_t kNodeLabels = 2, kName = 1, kIsExclusive = 2;
-  std::set<std::string> shared;
-  WireReader reader(response);
-  while (const auto field = reader.next()) {
-    if (field->number != kNodeLabels) continue;
-    std::string name;
-    bool exclusive = true;
-    WireReader label(field->text());
-    while (const auto part = label.next()) {
-      if (part->number == kName) name = part->text();
-      if (part->number == kIsExclusive) exclusive = part->integer() != 0;
-    }
-    TM_TRY_VOID(label.finish("NodeLabelProto"));
-    if (exclusive || name.empty()) continue;
-    if (shared.size() == kPartitionsMax) {
-      return fail(ErrorKind::kInvalid, "GetClusterNodeLabelsResponseProto: more than ", kPartitionsMax, " labels");
-    }
-    shared.insert(std::move(name));
-  }
-  TM_TRY_VOID(reader.finish("GetClusterNodeLabelsResponseProto"));
-  return shared;
-}
-
 // Without its applications and child queues: their sum is what is asked for.
 std::string encode_get_queue_info(std::string_view queue) {
   std::string out;

@@ -17,7 +17,6 @@ namespace tidemark::hadoop {
 inline constexpr std::size_t kNodesMax = 100'000;
 inline constexpr std::size_t kResourceTypesMax = 64;
 inline constexpr std::size_t kLabelsMax = 64;        // of a node
-inline constexpr std::size_t kPartitionsMax = 1000;  // of a cluster
 
 // Identity of a NodeManager: the address that it registered, not necessarily its location.
 struct NodeId {
@@ -75,13 +74,6 @@ struct NodeReport {
   std::vector<std::string> labels;
 };
 
-// The nodes with one label are a partition, those without any are one too, "". A node has one label at most, and work
-// asks for one partition.
-std::string_view partition_of(const NodeReport& report);
-std::string_view partition_name(std::string_view partition);  // for people, as YARN calls it
-// Partitions whose idle nodes also take requests without a label (exclusive=false), from getClusterNodeLabels.
-Result<std::set<std::string>> decode_shared_partitions(std::string_view response);
-
 // What becomes of containers that no longer fit after a cut. It sticks: a grace that was once given is remembered by
 // the ResourceManager, and holds for later updates that keep.
 struct Overcommit {
@@ -91,7 +83,6 @@ struct Overcommit {
   static constexpr Overcommit kill_at_once() { return {0}; }  // an ApplicationMaster too
   // Nothing for weeks, and what sticks from before is taken back by it: of a total that is another one than before.
   static constexpr Overcommit kill_never() { return {0x7fffffff}; }
-  static constexpr Overcommit kill_after(std::int32_t grace_ms) { return {grace_ms}; }
   bool operator==(const Overcommit&) const = default;
 };
 
@@ -111,8 +102,8 @@ struct NodeReports {
 };
 Result<NodeReports> decode_get_cluster_nodes(std::string_view response);
 
-// What applications of a queue, and of all below it, ask for and do not have, of nodes without a label: a
-// CapacityScheduler counts here nothing else (partition_waiting.h).
+// What applications of a queue, and of all below it, ask for and do not have. A CapacityScheduler counts only requests
+// for nodes without a label.
 struct QueueWaiting {
   std::int64_t memory_mib = 0;
   std::int64_t vcores = 0;

@@ -134,24 +134,6 @@ TEST(YarnRecordsTest, ReadsWaitingAmountOfAQueue) {
   EXPECT_FALSE(decode_get_queue_info("\x0a\x06\x0a\x04root"sv)) << "a queue without statistics";
 }
 
-// NodeLabelProto: name (1), and exclusive (2), which is the default.
-TEST(YarnRecordsTest, ReadsSharedPartitions) {
-  const auto shared =
-      decode_shared_partitions("\x0a\x01s\x12\x05\x0a\x01s\x10\x00\x12\x05\x0a\x01x\x10\x01\x12\x03\x0a\x01u"sv);
-  ASSERT_TRUE(shared) << shared.error().message;
-  EXPECT_EQ(*shared, (std::set<std::string>{"s"}));
-  EXPECT_TRUE(decode_shared_partitions("")->empty());
-  EXPECT_FALSE(decode_shared_partitions("\x12\x05\x0a"sv));
-}
-
-TEST(YarnRecordsTest, TakesTheLabelOfANodeAsPartition) {
-  NodeReport report;
-  EXPECT_EQ(partition_of(report), "");
-  EXPECT_EQ(partition_name(partition_of(report)), "DEFAULT_PARTITION");
-  report.labels = {"volatile"};
-  EXPECT_EQ(partition_name(partition_of(report)), "volatile");
-}
-
 TEST(NodeIdTest, HostAndPort) {
   EXPECT_EQ(parse_node_id("host-1:45454")->text(), "host-1:45454");
   EXPECT_EQ(parse_node_id("::1:45454")->host, "::1");

@@ -19,9 +19,6 @@ Result<RmCluster> resource_managers(const Site& site);
 
 // The smallest container that the scheduler allocates. Every application needs one.
 Result<Resource> least_container(const Site& site);
-// The largest that may be requested if its queue has no lower limit (capacity_scheduler.h).
-Result<Resource> largest_container(const Site& site);
-
 // kInvalid if a NodeManager could not register: neither a resource tracker address nor a host is set, for each member
 // with HA.
 Result<void> check_tracker(const Site& site);

@@ -5,16 +5,14 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "yarn_copilot/last_words.h"
 
 namespace tidemark::yarn_copilot {
 Ends::Ends(net::EventLoop& loop, const Machine& machine, base::Log log, base::Registry& metrics,
-           std::function<void(model::AuditLine)> audit, std::vector<std::string> log_dirs)
+           std::function<void(model::AuditLine)> audit)
     : loop_(loop),
       machine_(machine),
       log_(std::move(log)),
       audit_(std::move(audit)),
-      log_dirs_(std::move(log_dirs)),
       kills_(metrics.counter("tidemark_yarn_copilot_kills_total", "Containers that were killed.")),
       stops_(metrics.counter("tidemark_yarn_copilot_stops_total", "Containers that were asked to end.")),
       failed_(metrics.counter("tidemark_yarn_copilot_failed_ends_total", "Kills and stops that failed.")),
@@ -84,16 +82,6 @@ std::optional<base::WallTime> Ends::deadline(std::string_view id) const {
   return stop->second.until;
 }
 
-net::Task<void> Ends::leave_words(std::string container, std::string line) {
-  std::function<Result<void>()> work = [folders = log_dirs_, container, line] {
-    return write_last_words(folders, container, line);
-  };
-  const auto done = co_await worker_.run(loop_, std::move(work));
-  if (done && !*done) {
-    log_.warn("cannot write the reason to the container's log", {{"container", container}, {"error", done->error()}});
-  }
-}
-
 void Ends::tell(std::string_view verb, const EndOrder& order, const Result<Machine::Ended>& done) {
   const bool is_kill = verb == "kill";
   if (done) {
@@ -104,10 +92,6 @@ void Ends::tell(std::string_view verb, const EndOrder& order, const Result<Machi
                {"asked_by", order.asker},
                {"by", to_string(done->by)},
                {"processes", done->report.killed}});
-    if (!log_dirs_.empty()) {
-      const std::string_view what_happened = is_kill ? "was killed" : "was asked to end";
-      scope_.spawn(leave_words(order.id, last_words(what_happened, order, loop_.clock().wall())));
-    }
   } else {
     failed_.add();
     log_.warn(base::cat("a ", verb, " did not work"),

@@ -42,9 +42,8 @@ struct EndOrder {
 class Ends {
  public:
   // `machine` must outlive it; a thread of its own uses it.
-  // `log_dirs` of the NodeManager: each end writes a line to the container's log there (last_words); empty: none does.
   Ends(net::EventLoop& loop, const Machine& machine, base::Log log, base::Registry& metrics,
-       std::function<void(model::AuditLine)> audit, std::vector<std::string> log_dirs);
+       std::function<void(model::AuditLine)> audit);
 
   // Returns when no process is left. kNotFound: there was none; kUnavailable: some are left.
   net::Task<Result<Machine::Ended>> kill(EndOrder order);
@@ -65,13 +64,11 @@ class Ends {
                                               Result<Machine::Ended> (Machine::*end)(const std::string&) const);
   net::Task<void> finish(std::string id);
   void tell(std::string_view verb, const EndOrder& order, const Result<Machine::Ended>& done);
-  net::Task<void> leave_words(std::string container, std::string line);
 
   net::EventLoop& loop_;
   const Machine& machine_;
   base::Log log_;
   std::function<void(model::AuditLine)> audit_;
-  const std::vector<std::string> log_dirs_;
   base::Counter& kills_;
   base::Counter& stops_;
   base::Counter& failed_;

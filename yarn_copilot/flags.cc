@@ -75,12 +75,6 @@ void declare_flags(base::Flags& flags, CopilotOptions& options) {
             "the NodeManager's local directories (yarn.nodemanager.local-dirs), to report what containers hold there")
       .placeholder("DIR");
   flags
-      .list(
-          "nm-log-dirs", options.log_dirs, "", read_folders,
-          "the NodeManager's log directories (yarn.nodemanager.log-dirs): what ended a container, and why, is the last "
-          "line of its stderr there")
-      .placeholder("DIR");
-  flags
       .integer("local-dirs-limit-mib", options.local_dirs_limit_mib, 0, std::int64_t{1} << 40,
                "total MiB of those directories: above it containers are asked to end, one after another, from "
                "the application that holds most. 0: no limit")

@@ -147,7 +147,7 @@ class RunningCopilot final : public YarnCopilot {
         machine_(hierarchies_, others_, proc_, rim.killing, std::move(group), options_.adopt, limits_disks(options_)),
         applications_(loop, rim.workers, log, metrics, base::Random(rim.seed), {.managers = std::move(rim.managers)}),
         containers_(loop, list_, machine_, applications_, log, options_.millicores_per_vcore),
-        ends_(loop, machine_, log, metrics, rim.audit, options_.log_dirs),
+        ends_(loop, machine_, log, metrics, rim.audit),
         local_(loop, containers_, ends_, log, metrics,
                {options_.local_dirs, options_.local_dirs_limit_mib << 20, options_.local_dirs_grace}),
         disks_(loop, hierarchies_, containers_, machine_.parent(), log, metrics, rim.audit,

@@ -42,7 +42,6 @@ struct CopilotOptions {
   std::vector<std::string> users;         // uids beside root and our own
   std::vector<std::string> local_dirs;    // of the NodeManager; empty: local usage is not measured
   std::int64_t local_dirs_limit_mib = 0;  // 0: no limit
-  std::vector<std::string> log_dirs;      // of the NodeManager; empty: ends are not written to logs
   base::Duration local_dirs_grace = std::chrono::seconds(10);
   std::int64_t disk_read_mib = 0;  // a second, from each of their disks, all containers together; 0: no limit
   std::int64_t disk_write_mib = 0;

@@ -1,6 +1,7 @@
 #include "yarn_operator/cluster_link.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "base/json.h"
@@ -18,14 +19,6 @@ constexpr base::Duration kTakenWithin = std::chrono::seconds(3);
 constexpr base::Duration kArrivesWithin = std::chrono::seconds(30);
 // Applications that request a container every second still count as waiting between two requests.
 constexpr base::Duration kContentAfter = std::chrono::minutes(1);
-// Limits for the web address: a firewall may block it, and its data is only advice.
-constexpr base::Duration kWebLimit = std::chrono::seconds(2);
-constexpr base::Duration kWebPause = std::chrono::minutes(1);
-
-// Subjects of note_unknown().
-constexpr std::string_view kWhoWaits = "whether applications wait";
-constexpr std::string_view kWhoWaitsInPartitions = "whether applications wait for nodes with a label";
-constexpr std::string_view kWhatIsShared = "which partitions are shared";
 
 // False for a node that is being decommissioned: its ResourceManager sets the total to what the containers hold at each
 // heartbeat, so that no container starts there. Our total would open room until the next heartbeat.
@@ -59,7 +52,7 @@ ClusterLink::ClusterLink(net::EventLoop& loop, net::WorkerPool& workers, YarnClu
       log_(std::move(log)),
       audit_(std::move(audit)),
       actor_(std::move(actor)),
-      containers_(std::move(cluster.containers)),
+      smallest_(std::move(cluster.smallest)),
       manager_(loop, &workers, std::move(cluster.managers), random),
       calls_failed_(
           metrics.counter("tidemark_yarn_operator_failed_calls_total", "Calls to ResourceManagers that failed.")),
@@ -68,8 +61,7 @@ ClusterLink::ClusterLink(net::EventLoop& loop, net::WorkerPool& workers, YarnClu
           metrics.counter("tidemark_yarn_operator_set_again_total",
                           "Totals sent again because another program had changed them or the NodeManager restarted.")),
       failovers_seen_(metrics.counter("tidemark_yarn_operator_failovers_total",
-                                      "Failovers to another ResourceManager of a cluster.")),
-      asking_web_(loop) {
+                                      "Failovers to another ResourceManager of a cluster.")) {
   for (const std::string& each : cluster.overruled) log_.warn("setting ignored", {{"why", each}});
 }
 
@@ -98,15 +90,25 @@ bool ClusterLink::may_hold_more(const hadoop::NodeId& id) const {
 }
 
 std::optional<ContainerRoom> ClusterLink::room(const std::vector<Wanted>& wanted) const {
-  NodeTotals totals;
+  std::map<hadoop::NodeId, const hadoop::Resource*> totals;
+  for (const Wanted& each : wanted) totals[each.nm] = &each.total;
+  std::optional<ContainerRoom> room;
   for (const auto& [id, report] : nodes_) {
     if (report.state != hadoop::NodeState::kRunning) continue;
-    totals.emplace(id, NodeTotal{&report.capability, partition_of(report, containers_)});
+    if (!room) room.emplace();
+    const auto at = totals.find(id);
+    const hadoop::Resource& total = at == totals.end() ? report.capability : *at->second;
+    if (total.memory_mib >= smallest_.memory_mib && total.vcores >= smallest_.vcores) room->for_the_smallest = true;
+    const auto size = [](const hadoop::Resource& of) { return std::tie(of.memory_mib, of.vcores); };
+    if (!report.labels.empty() || size(total) <= size(room->largest_total)) continue;
+    room->largest_node = id;
+    room->largest_total = total;
   }
-  for (const Wanted& each : wanted) {
-    if (const auto at = totals.find(each.nm); at != totals.end()) at->second.total = &each.total;
+  const hadoop::QueueWaiting waiting = waiting_ ? waiting_->amount : hadoop::QueueWaiting();
+  if (room && room->largest_total.memory_mib > 0 && waiting.containers > 0 && waiting.memory_mib > 0) {
+    room->waits_in_vain = (waiting.memory_mib - 1) / waiting.containers >= room->largest_total.memory_mib;
   }
-  return container_room(totals, containers_, shared_);
+  return room;
 }
 
 net::Task<Result<void>> ClusterLink::refresh() {
@@ -142,7 +144,6 @@ void ClusterLink::look_who_answered() {
     failovers_seen_.add(manager_.failovers() - failovers_);
     failovers_ = manager_.failovers();
     told_.clear();  // they went to another ResourceManager
-    web_again_ = base::MonotonicTime();
     log_.info("another ResourceManager is active", {{"id", manager_.active()->id}});
   }
   if (!another && !away_) return;
@@ -191,96 +192,30 @@ void ClusterLink::look_what_is_acted_on(const hadoop::NodeReport& report) {
 }
 
 net::Task<void> ClusterLink::look_who_waits() {
-  std::set<std::string> partitions;
-  for (const auto& [id, report] : nodes_) {
-    if (hadoop::is_active(report.state)) partitions.insert(partition_of(report, containers_));
-  }
-  partitions.erase("");
-  const auto waiting = co_await manager_.waiting(kCallLimit);
-  if (waiting) {
-    unknown_said_.erase(std::string(kWhoWaits));
-    take_waiting("", *waiting);
-  } else {
-    note_unknown(kWhoWaits, waiting.error());
-    forget_waiting("");
-  }
-  std::erase_if(waiting_, [&](const auto& each) { return !each.first.empty() && !partitions.contains(each.first); });
-  if (partitions.empty()) {
-    shared_.clear();
+  const auto amount = co_await manager_.waiting(kCallLimit);
+  const base::MonotonicTime now = loop_.clock().monotonic();
+  if (!amount) {
+    calls_failed_.add();
+    if (!std::exchange(unknown_said_, true)) {
+      log_.warn("unknown whether applications wait", {{"why", amount.error().message}});
+    }
+    // A single missing answer does not show that nothing waits.
+    if (waiting_ && now - waiting_->asked_at >= kContentAfter) waiting_.reset();
     co_return;
   }
-  co_await look_what_is_shared();
-  const bool may_ask = asking_web_.running() == 0 && loop_.clock().monotonic() >= web_again_;
-  if (may_ask) asking_web_.spawn(look_who_waits_in(std::move(partitions)));
-}
-
-net::Task<void> ClusterLink::look_what_is_shared() {
-  auto shared = co_await manager_.shared_partitions(kCallLimit);
-  if (shared) {
-    unknown_said_.erase(std::string(kWhatIsShared));
-    shared_ = *std::move(shared);
-  } else {
-    note_unknown(kWhatIsShared, shared.error());
-  }
-}
-
-// Runs in the background: nothing waits for the answer, nor for the KDC token that it may need.
-net::Task<void> ClusterLink::look_who_waits_in(std::set<std::string> partitions) {
-  const std::uint64_t failovers = manager_.failovers();
-  const auto waiting = co_await manager_.waiting_in_partitions(kWebLimit);
-  if (manager_.failovers() != failovers) co_return;  // the next one is asked
-  if (!waiting) {
-    note_unknown(kWhoWaitsInPartitions, waiting.error());
-    for (const std::string& each : partitions) forget_waiting(each);
-    if (waiting.error().kind != ErrorKind::kNotFound) web_again_ = loop_.clock().monotonic() + kWebPause;
-    co_return;
-  }
-  unknown_said_.erase(std::string(kWhoWaitsInPartitions));
-  for (const std::string& each : partitions) {
-    const auto found = waiting->find(each);
-    take_waiting(each, found == waiting->end() ? hadoop::QueueWaiting() : found->second);
-  }
-}
-
-void ClusterLink::take_waiting(const std::string& partition, const hadoop::QueueWaiting& amount) {
-  const base::MonotonicTime now = loop_.clock().monotonic();
-  const auto [at, first] = waiting_.try_emplace(partition);
-  Waiting& known = at->second;
-  known.asked_at = now;
-  const bool some = amount != hadoop::QueueWaiting();
-  if (some) known.at = now;
-  if (some || first || now - known.at >= kContentAfter) known.amount = amount;
-}
-
-// A single missing answer does not show that nothing waits.
-void ClusterLink::forget_waiting(const std::string& partition) {
-  const base::MonotonicTime now = loop_.clock().monotonic();
-  const auto found = waiting_.find(partition);
-  if (found != waiting_.end() && now - found->second.asked_at >= kContentAfter) waiting_.erase(found);
-}
-
-// Logs once until the value is known again. kNotFound is not a failed call: there is no address to ask, or no value.
-void ClusterLink::note_unknown(std::string_view what, const Error& why) {
-  if (why.kind != ErrorKind::kNotFound) calls_failed_.add();
-  if (unknown_said_.emplace(what).second) log_.warn(base::cat("unknown: ", what), {{"why", why.message}});
-}
-
-std::optional<hadoop::QueueWaiting> ClusterLink::waiting_in(const std::string& partition) const {
-  const auto found = waiting_.find(partition);
-  if (found == waiting_.end()) return std::nullopt;
-  return found->second.amount;
+  unknown_said_ = false;
+  const bool first = !waiting_;
+  if (first) waiting_.emplace();
+  waiting_->asked_at = now;
+  const bool some = *amount != hadoop::QueueWaiting();
+  if (some) waiting_->at = now;
+  if (some || first || now - waiting_->at >= kContentAfter) waiting_->amount = *amount;
 }
 
 std::optional<hadoop::QueueWaiting> ClusterLink::waiting_for(const hadoop::NodeId& id) const {
   const hadoop::NodeReport* report = find(id);
-  const std::string partition = report == nullptr ? "" : partition_of(*report, containers_);
-  auto waiting = waiting_in(partition);
-  const auto with_none = shared_.contains(partition) ? waiting_in("") : std::nullopt;
-  if (!waiting || !with_none) return waiting ? waiting : with_none;
-  waiting->memory_mib += with_none->memory_mib;
-  waiting->vcores += with_none->vcores;
-  waiting->containers += with_none->containers;
-  return waiting;
+  if (!waiting_ || (report != nullptr && !report->labels.empty())) return std::nullopt;
+  return waiting_->amount;
 }
 
 ClusterLink::Changes ClusterLink::changed(const std::vector<Wanted>& wanted) {

@@ -21,7 +21,6 @@
 #include "net/loop.h"
 #include "net/worker.h"
 #include "yarn_operator/clusters.h"
-#include "yarn_operator/container_room.h"
 
 namespace tidemark::yarn_operator {
 
@@ -68,6 +67,17 @@ struct Telling {
   std::vector<std::string> told_again;
 };
 
+// What fits on the nodes of a cluster. A ResourceManager refuses a request that is larger than its largest node. A request
+// that it accepted while a node was larger waits, and its user gets no explanation.
+struct ContainerRoom {
+  bool for_the_smallest = false;  // on any node
+  hadoop::NodeId largest_node;    // without a label; by memory, then by vcores
+  hadoop::Resource largest_total;
+  // Some of the waiting containers fit on no node, because they request more memory on average. Smaller requests beside
+  // them hide that. Vcores are ignored: a scheduler with the DefaultResourceCalculator allocates more than exist.
+  bool waits_in_vain = false;
+};
+
 class ClusterLink {
  public:
   ClusterLink(net::EventLoop& loop, net::WorkerPool& workers, YarnCluster cluster, base::Log log,
@@ -78,8 +88,7 @@ class ClusterLink {
   const std::string& work_class() const { return work_class_; }
   const std::string& class_place() const { return class_place_; }  // the file that sets it
 
-  // Requests all nodes and the waiting amounts. Waiting amounts of partitions come from the web address in the
-  // background and are known a moment later. On failure the previous data stays.
+  // Requests all nodes and the waiting amount. On failure the previous data stays.
   net::Task<Result<void>> refresh();
   net::Task<Result<void>> refresh_nodes();  // only the nodes
   // Sends the totals that changed to the ResourceManager, in one call.
@@ -100,12 +109,10 @@ class ClusterLink {
   bool may_hold_more(const hadoop::NodeId& id) const;
   // From a report that was made after the total was sent; null: unknown.
   const ActsOn* acts_on(const hadoop::NodeId& id) const;
-  // What applications request of a partition and do not have. Kept for a while after the last request or the last
-  // answer; nullopt: unknown.
-  std::optional<hadoop::QueueWaiting> waiting_in(const std::string& partition) const;
-  // The part of it that this node could hold.
+  // What applications request of nodes without a label and do not have. Kept for a while after the last request or the
+  // last answer; nullopt: unknown, or the node has a label.
   std::optional<hadoop::QueueWaiting> waiting_for(const hadoop::NodeId& id) const;
-  // Assumes that the nodes have the wanted totals. nullopt: no node can hold a container.
+  // Assumes that the nodes have the wanted totals. nullopt: no node is running.
   std::optional<ContainerRoom> room(const std::vector<Wanted>& wanted) const;
 
  private:
@@ -135,11 +142,6 @@ class ClusterLink {
   void take(std::vector<hadoop::NodeReport> reports, bool first);
   void look_what_is_acted_on(const hadoop::NodeReport& report);
   net::Task<void> look_who_waits();
-  net::Task<void> look_what_is_shared();
-  net::Task<void> look_who_waits_in(std::set<std::string> partitions);
-  void take_waiting(const std::string& partition, const hadoop::QueueWaiting& amount);
-  void forget_waiting(const std::string& partition);
-  void note_unknown(std::string_view what, const Error& why);
   bool unsure(const hadoop::NodeId& id) const;
   net::Task<Result<void>> send(const std::vector<hadoop::NodeUpdate>& updates,
                                const std::vector<model::Reason>& reasons);
@@ -153,7 +155,7 @@ class ClusterLink {
   base::Log log_;
   std::function<void(model::AuditLine)> audit_;
   const std::string actor_;
-  const ContainerSizes containers_;
+  const hadoop::Resource smallest_;
   hadoop::ResourceManager manager_;
   std::map<hadoop::NodeId, hadoop::NodeReport> nodes_;
   std::map<hadoop::NodeId, Told> told_;
@@ -168,18 +170,15 @@ class ClusterLink {
     base::MonotonicTime at;        // last time that anything waited
     base::MonotonicTime asked_at;  // last time that it was known
   };
-  std::map<std::string, Waiting> waiting_;  // by partition; absent: unknown
-  std::set<std::string> shared_;            // partitions whose nodes also take requests without a label
-  std::set<std::string> unknown_said_;      // subjects already logged as unknown
-  base::MonotonicTime web_again_;           // no request before this time
-  base::MonotonicTime looked_;              // when the current report was requested
-  std::set<std::string> refused_;           // unreadable reports, each logged once
+  std::optional<Waiting> waiting_;  // nullopt: unknown
+  bool unknown_said_ = false;       // already logged
+  base::MonotonicTime looked_;      // when the current report was requested
+  std::set<std::string> refused_;   // unreadable reports, each logged once
   std::optional<base::MonotonicTime> seen_;
   base::Counter& calls_failed_;
   base::Counter& updates_;
   base::Counter& set_again_;
   base::Counter& failovers_seen_;
-  net::Scope asking_web_;  // must be the last member: it uses the others
 };
 
 }  // namespace tidemark::yarn_operator

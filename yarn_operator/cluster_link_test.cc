@@ -34,8 +34,8 @@ class ClusterLinkTest : public ::testing::Test {
   static YarnCluster cluster(const ResourceManagerTwin& one, const ResourceManagerTwin& two) {
     YarnCluster made;
     made.id = "c";
-    made.managers.members = {{"rm1", one.client->address(), one.admin->address(), one.web_address()},
-                             {"rm2", two.client->address(), two.admin->address(), two.web_address()}};
+    made.managers.members = {{"rm1", one.client->address(), one.admin->address()},
+                             {"rm2", two.client->address(), two.admin->address()}};
     return made;
   }
   void fail_over() {
@@ -400,128 +400,30 @@ TEST_F(BoundedReclaimTest, CountsContainersThatEndedBeyondTheEstimate) {
   EXPECT_TRUE(begin(room, 3072).off_the_hour.empty()) << "once";
 }
 
-TEST_F(ClusterLinkTest, ReportsWaitingInPartitionAsUnknownWithoutWebAddress) {
+TEST_F(ClusterLinkTest, ReportsWaitingForANodeWithALabelAsUnknown) {
   one.nodes = {{kNm, {}}, {{"b", 1}, {.label = "volatile"}}};
   one.waiting = {1024, 1, 1};
   ASSERT_TRUE(refresh());
   EXPECT_EQ(link.waiting_for(kNm), one.waiting);
-  EXPECT_EQ(link.waiting_in("volatile"), std::nullopt);
   EXPECT_EQ(link.waiting_for({"b", 1}), std::nullopt);
-  ASSERT_TRUE(refresh());
-  EXPECT_EQ(times_said("unknown: "), 1);
-  EXPECT_TRUE(metrics.text().contains("failed_calls_total 0\n")) << "no call was made";
-
-  one.shared = {"volatile"};
-  ASSERT_TRUE(refresh());
-  EXPECT_EQ(link.waiting_for({"b", 1}), one.waiting) << "requests without a partition may run there";
 }
 
-TEST_F(ClusterLinkTest, AsksForNothingMoreWithoutPartitions) {
-  one.nodes = {{kNm, {}}};
-  ASSERT_TRUE(refresh());
-  EXPECT_EQ(one.asked("getClusterNodeLabels"), 0);
-  EXPECT_EQ(one.asked("getQueueInfo"), 1);
-}
-
-// Nodes with a label, and ResourceManagers with a web address.
-class WaitingInPartitionsTest : public ClusterLinkTest {
- protected:
-  void SetUp() override {
-    one.open_web(log);
-    two.open_web(log);
-    one.nodes = two.nodes = {{kNm, {}}, {kLabelled, {.label = "volatile"}}};
-    one.waiting_in["volatile"] = kSome;
-    begin();
-  }
-  void begin(bool has_partitions = true) {
-    YarnCluster made = cluster(one, two);
-    made.containers.partitions = has_partitions;
-    seeing.emplace(loop, workers, std::move(made), log, metrics, base::Random(1), nullptr, "me");
-  }
-  bool refresh() { return net::testing::run_task(loop, seeing->refresh()).has_value(); }
-  template <class Condition>
-  bool until(Condition&& condition) {
-    return net::testing::run_real_until(loop, condition);
-  }
-  std::optional<hadoop::QueueWaiting> waits() const { return seeing->waiting_for(kLabelled); }
-  bool failed(int times) const { return metrics.text().contains(base::cat("failed_calls_total ", times, "\n")); }
-  // A refresh during which the web address does not answer, until the timeout.
-  bool look_in_vain(int fails) {
-    one.web_answers.clear();
-    const int before = one.web_asked;
-    if (!refresh() || !until([&] { return one.web_asked > before; })) return false;
-    clock.advance(2s);
-    return until([&] { return failed(fails); });
-  }
-
-  const NodeId kLabelled{"b", 1};
-  const hadoop::QueueWaiting kSome{2048, 2, 1};
-  std::optional<ClusterLink> seeing;
-};
-
-TEST_F(WaitingInPartitionsTest, IsNotDelayedByASilentWebAddress) {
-  one.web_answers.clear();
-  ASSERT_TRUE(refresh()) << "time stands still";
-  ASSERT_TRUE(until([&] { return one.web_asked == 1; }));
-  const auto told = net::testing::run_task(loop, seeing->tell({{"n", kNm, {2048, 4, {}}}}));
-  ASSERT_TRUE(told);
-  EXPECT_EQ(one.nodes.at(kNm).memory, 2048);
-  ASSERT_TRUE(refresh());
-  ASSERT_TRUE(refresh());
-  EXPECT_EQ(one.web_asked, 1) << "one request at a time";
-
-  clock.advance(2s);
-  ASSERT_TRUE(until([&] { return failed(1); }));
-  clock.advance(1min - 1s);
-  ASSERT_TRUE(refresh());
-  ASSERT_TRUE(refresh());
-  EXPECT_EQ(one.web_asked, 1) << "and not again for a while";
-  one.web_answers.set();
-  clock.advance(1s);
-  ASSERT_TRUE(refresh());
-  EXPECT_TRUE(until([&] { return waits() == kSome; }));
-  EXPECT_EQ(times_said("unknown: "), 1);
-}
-
-TEST_F(WaitingInPartitionsTest, AsksTheNextResourceManagerAtOnce) {
-  ASSERT_TRUE(look_in_vain(1));
-  two.waiting_in["volatile"] = kSome;
-  fail_over();
-  ASSERT_TRUE(refresh());
-  EXPECT_TRUE(until([&] { return waits() == kSome; }));
-  EXPECT_EQ(two.web_asked, 1);
-}
-
-TEST_F(WaitingInPartitionsTest, ForgetsWaitingAmountAfterALongGap) {
-  ASSERT_TRUE(refresh());
-  ASSERT_TRUE(until([&] { return waits() == kSome; }));
-  ASSERT_TRUE(look_in_vain(1));
-  EXPECT_EQ(waits(), kSome) << "one answer is missing";
-  clock.advance(1min);
-  ASSERT_TRUE(look_in_vain(2));
-  EXPECT_EQ(waits(), std::nullopt);
-}
-
-TEST_F(WaitingInPartitionsTest, ReportsWaitingAsUnknownWithoutPartitionMetrics) {
-  one.has_metrics = false;
-  one.waiting_in.clear();
-  ASSERT_TRUE(refresh());
-  ASSERT_TRUE(until([&] { return times_said("unknown: ") == 1; }));
-  EXPECT_EQ(waits(), std::nullopt);
-  EXPECT_TRUE(failed(0));
-  one.has_metrics = true;
-  ASSERT_TRUE(refresh()) << "metrics may appear later";
-  EXPECT_TRUE(until([&] { return waits() == hadoop::QueueWaiting(); }));
-}
-
-TEST_F(WaitingInPartitionsTest, UsesOneSumForAllNodesIfTheSchedulerIgnoresLabels) {
-  begin(false);
-  one.waiting = {1024, 1, 1};
-  ASSERT_TRUE(refresh());
-  EXPECT_EQ(waits(), one.waiting);
-  EXPECT_EQ(seeing->room({})->partitions.size(), 1U);
-  EXPECT_EQ(one.asked("getClusterNodeLabels"), 0);
-  EXPECT_EQ(one.web_asked, 0);
+// The average request decides: smaller requests hide a large one.
+TEST_F(ClusterLinkTest, FindsContainersThatFitOnNoNode) {
+  one.nodes = {{kNm, {.memory = 6144, .vcores = 4}}, {{"b", 1}, {.memory = 9216, .vcores = 4, .label = "volatile"}}};
+  const auto in_vain = [&](const hadoop::QueueWaiting& waiting) {
+    one.waiting = waiting;
+    EXPECT_TRUE(refresh());
+    return link.room({})->waits_in_vain;
+  };
+  EXPECT_TRUE(in_vain({6145, 1, 1})) << "requests without a label do not run on the larger node";
+  EXPECT_EQ(link.room({})->largest_node, kNm);
+  EXPECT_FALSE(in_vain({6144, 9, 1})) << "vcores may not be a limit";
+  EXPECT_FALSE(in_vain({7168, 1, 2}));
+  EXPECT_TRUE(in_vain({12290, 1, 2}));
+  EXPECT_FALSE(in_vain({6145, 1, 0})) << "a server that does not report the count";
+  EXPECT_TRUE(link.room({})->for_the_smallest);
+  EXPECT_FALSE(link.room({{"n", kNm, {512, 1, {}}}, {"m", {"b", 1}, {512, 1, {}}}})->for_the_smallest);
 }
 
 }  // namespace

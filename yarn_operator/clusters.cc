@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "base/text.h"
-#include "hadoop/capacity_scheduler.h"
 #include "hadoop/yarn_site.h"
 #include "policy/pools/form.h"
 
@@ -12,9 +11,6 @@ namespace tidemark::yarn_operator {
 namespace {
 
 constexpr std::string_view kSite = "yarn-site.xml";
-constexpr std::string_view kQueuesFile = "capacity-scheduler.xml";
-constexpr std::string_view kSchedulerProperty = "yarn.resourcemanager.scheduler.class";
-constexpr std::string_view kCapacityScheduler = ".CapacityScheduler";
 
 // Hadoop's order: a later file overrides. Only the last file is required.
 constexpr std::string_view kFiles[] = {"core-default.xml", "core-site.xml", "yarn-default.xml", kSite};
@@ -30,42 +26,15 @@ Result<void> read_class(const hadoop::Site& site, YarnCluster& cluster) {
   return {};
 }
 
-// Hadoop's default scheduler. Another scheduler reads no queue file and has no partitions.
-Result<bool> has_capacity_scheduler(const hadoop::Site& site) {
-  TM_TRY(const auto scheduler, site.text(std::string(kSchedulerProperty)));
-  return !scheduler || scheduler->empty() || scheduler->ends_with(kCapacityScheduler);
-}
-
-Result<std::vector<hadoop::QueueBound>> bounds_of_queues(const HadoopFolder& folder, std::string_view prefix,
-                                                         const hadoop::Site& site) {
-  TM_TRY(const hadoop::Resource largest, hadoop::largest_container(site));
-  const std::vector<hadoop::QueueBound> unbounded{{std::nullopt, largest}};
-  TM_TRY(const bool has_queues, has_capacity_scheduler(site));
-  if (!has_queues) return unbounded;
-  hadoop::Site queues(folder.environment);
-  auto added = queues.add(base::cat(folder.path, "/", prefix, kQueuesFile), folder.read);
-  if (!added && added.error().kind == ErrorKind::kNotFound) return unbounded;
-  if (!added) return fail(std::move(added).error());
-  return hadoop::queue_bounds(queues, largest);
-}
-
-Result<ContainerSizes> read_containers(const HadoopFolder& folder, std::string_view prefix, const hadoop::Site& site) {
-  ContainerSizes sizes;
-  TM_TRY(sizes.smallest, hadoop::least_container(site));
-  TM_TRY(sizes.largest, bounds_of_queues(folder, prefix, site));
-  TM_TRY(sizes.partitions, has_capacity_scheduler(site));
-  return sizes;
-}
-
 Result<YarnCluster> read_cluster(const HadoopFolder& folder, std::string id, std::string_view prefix,
                                  const hadoop::Identity& identity) {
   TM_TRY(const hadoop::Site site, read_site(folder, prefix));
   YarnCluster cluster;
   cluster.id = std::move(id);
   cluster.overruled = site.overruled();
-  auto containers = read_containers(folder, prefix, site);
-  if (!containers) return fail(std::move(containers).error().within(base::cat("cluster ", cluster.id)));
-  cluster.containers = *std::move(containers);
+  auto smallest = hadoop::least_container(site);
+  if (!smallest) return fail(std::move(smallest).error().within(base::cat("cluster ", cluster.id)));
+  cluster.smallest = *std::move(smallest);
   auto classed = read_class(site, cluster);
   if (!classed) return fail(std::move(classed).error().within(base::cat("cluster ", cluster.id)));
   auto managers = hadoop::resource_managers(site);

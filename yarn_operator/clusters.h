@@ -15,7 +15,7 @@
 #include "base/result.h"
 #include "hadoop/resource_manager.h"
 #include "hadoop/site.h"
-#include "yarn_operator/container_room.h"
+#include "hadoop/yarn_records.h"
 
 namespace tidemark::yarn_operator {
 
@@ -26,7 +26,7 @@ inline constexpr std::string_view kClassProperty = "tidemark.class";
 struct YarnCluster {
   std::string id;
   hadoop::RmCluster managers;
-  ContainerSizes containers;           // that its scheduler allocates
+  hadoop::Resource smallest{1024, 1, {}};  // container that its scheduler allocates
   std::string work_class{};            // of its work; "": not set
   std::string class_place{};           // the file that sets it
   std::vector<std::string> overruled;  // settings that a `final` one overrides

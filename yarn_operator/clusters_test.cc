@@ -14,10 +14,6 @@ std::string site(const std::string& host) {
          "</value></property></configuration>";
 }
 
-hadoop::Resource largest_of(const std::vector<YarnCluster>& clusters, std::size_t number) {
-  return hadoop::largest_in(clusters[number].containers.largest, "");
-}
-
 class ClustersTest : public ::testing::Test {
  protected:
   Result<std::vector<YarnCluster>> read() {
@@ -77,48 +73,19 @@ TEST_F(ClustersTest, ReadsKerberosForEachCluster) {
             "\"ldap\"");
 }
 
-TEST_F(ClustersTest, ReadsSmallestAndLargestContainerOfTheScheduler) {
+TEST_F(ClustersTest, ReadsSmallestContainerOfTheScheduler) {
   const auto with = [&](const std::string& value) {
     files = {{"/conf/yarn-site.xml",
               "<configuration><property><name>yarn.scheduler.minimum-allocation-mb</name><value>" + value +
-                  "</value></property><property><name>yarn.scheduler.maximum-allocation-vcores</name><value>2</value>"
-                  "</property></configuration>"}};
+                  "</value></property></configuration>"}};
     return read();
   };
   const auto clusters = with("256");
   ASSERT_TRUE(clusters) << clusters.error().message;
-  EXPECT_EQ((*clusters)[0].containers.smallest, (hadoop::Resource{256, 1, {}}));
-  EXPECT_EQ(largest_of(*clusters, 0), (hadoop::Resource{8192, 2, {}}));
+  EXPECT_EQ((*clusters)[0].smallest, (hadoop::Resource{256, 1, {}}));
   EXPECT_EQ(with("much").error().message,
             "cluster __default_yarn_cluster__: /conf/yarn-site.xml: yarn.scheduler.minimum-allocation-mb must be a "
             "number, found \"much\"");
-}
-
-TEST_F(ClustersTest, ReadsTheLargestContainerFromTheQueueFile) {
-  const std::string queues =
-      "<configuration><property><name>yarn.scheduler.capacity.root.queues</name><value>default</value></property>"
-      "<property><name>yarn.scheduler.capacity.root.default.maximum-allocation-mb</name><value>2048</value></property>"
-      "</configuration>";
-  files = {{"/conf/yarn-site.xml", site("one")},
-           {"/conf/blue.yarn-site.xml", site("two")},
-           {"/conf/blue.capacity-scheduler.xml", queues}};
-  auto clusters = read();
-  ASSERT_TRUE(clusters) << clusters.error().message;
-  EXPECT_EQ(largest_of(*clusters, 0), (hadoop::Resource{8192, 4, {}}));
-  EXPECT_EQ(largest_of(*clusters, 1), (hadoop::Resource{2048, 4, {}}));
-  EXPECT_TRUE((*clusters)[1].containers.partitions);
-  files["/conf/blue.core-site.xml"] =
-      "<configuration><property><name>yarn.resourcemanager.scheduler.class</name>"
-      "<value>org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FairScheduler</value></property>"
-      "</configuration>";
-  clusters = read();
-  ASSERT_TRUE(clusters) << clusters.error().message;
-  EXPECT_EQ(largest_of(*clusters, 1), (hadoop::Resource{8192, 4, {}})) << "it reads no queue file";
-  EXPECT_FALSE((*clusters)[1].containers.partitions);
-  files["/conf/blue.core-site.xml"] = "<configuration/>";
-  files["/conf/blue.capacity-scheduler.xml"] = "<configuration";
-  EXPECT_TRUE(read().error().message.starts_with("cluster blue: /conf/blue.capacity-scheduler.xml"))
-      << read().error().message;
 }
 
 TEST_F(ClustersTest, ReadsTheClassOfEachCluster) {

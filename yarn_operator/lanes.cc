@@ -260,45 +260,18 @@ void RunningOperator::note_room(Lane& lane, const std::vector<Wanted>& wanted) {
   if (!closed && lane.closed) lane.log.info("a node has room for a container again");
   lane.closed = closed;
   // The largest nodes may not have registered yet with a ResourceManager that has just started.
-  if (room && !lane.link.begins()) note_largest(lane, *room);
-  if (!room && !lane.link.begins()) {  // without a node both are unknown
-    lane.small.clear();
-    lane.waits_in_vain.clear();
-  }
+  if (!lane.link.begins()) note_largest(lane, room.value_or(ContainerRoom()));
   closed_.set(static_cast<double>(lanes_that([](const Lane& each) { return each.closed; })));
-  small_.set(static_cast<double>(lanes_that([](const Lane& each) { return !each.small.empty(); })));
-  wait_in_vain_.set(static_cast<double>(lanes_that([](const Lane& each) { return !each.waits_in_vain.empty(); })));
+  wait_in_vain_.set(static_cast<double>(lanes_that([](const Lane& each) { return each.waits_in_vain; })));
 }
 
 void RunningOperator::note_largest(Lane& lane, const ContainerRoom& room) {
-  const auto has_no_node = [&](const std::string& partition) { return !room.partitions.contains(partition); };
-  std::erase_if(lane.small, has_no_node);
-  std::erase_if(lane.waits_in_vain, has_no_node);
-  for (const auto& [partition, of] : room.partitions) note_largest(lane, partition, of);
-}
-
-void RunningOperator::note_largest(Lane& lane, const std::string& partition, const PartitionRoom& room) {
-  const auto amount = [](const hadoop::Resource& of) {
-    return base::cat(of.memory_mib, " MiB, ", of.vcores, " vcores");
-  };
-  const std::initializer_list<base::LogField> sizes = {{"largest_container", amount(room.largest_container)},
-                                                       {"partition", hadoop::partition_name(partition)},
-                                                       {"largest_node", room.largest_node.text()},
-                                                       {"has", amount(room.largest_total)}};
-  if (!room.for_the_largest && lane.small.insert(partition).second) {
-    lane.log.warn("no node could hold the largest container that may be asked for", sizes);
-  }
-  if (room.for_the_largest && lane.small.erase(partition) > 0) {
-    lane.log.info("a node could hold the largest container again", sizes);
-  }
-  const auto waiting = lane.link.waiting_in(partition);
-  const bool in_vain = waiting && some_wait_in_vain(*waiting, room);
-  if (in_vain && lane.waits_in_vain.insert(partition).second) {
-    lane.log.warn("a container is waited for that no node can hold", sizes);
-  }
-  if (!in_vain && lane.waits_in_vain.erase(partition) > 0) {
-    lane.log.info("no container is known to wait for more than a node has", sizes);
-  }
+  const std::initializer_list<base::LogField> sizes = {
+      {"largest_node", room.largest_node.text()},
+      {"has", base::cat(room.largest_total.memory_mib, " MiB, ", room.largest_total.vcores, " vcores")}};
+  if (room.waits_in_vain && !lane.waits_in_vain) lane.log.warn("a container waits that fits on no node", sizes);
+  if (!room.waits_in_vain && lane.waits_in_vain) lane.log.info("no container waits for more than a node has", sizes);
+  lane.waits_in_vain = room.waits_in_vain;
 }
 
 std::size_t RunningOperator::lanes_that(const std::function<bool(const Lane&)>& are) const {

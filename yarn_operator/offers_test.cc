@@ -259,60 +259,25 @@ TEST_F(OffersTest, ReportsAClusterWithoutRoomForAContainer) {
   EXPECT_TRUE(until(closed));
 }
 
-TEST_F(OffersTest, ReportsAClusterWithoutANodeForItsLargestContainer) {
+TEST_F(OffersTest, ReportsAContainerThatFitsOnNoNode) {
   manager().nodes = {{{"a", 1}, {}}};
   node("n1", "a:1", origin("8k", "8Gi"));
   begin();
-  const auto shows = [&](int small, int in_vain) {
-    return metrics.text().contains(base::cat("tidemark_yarn_operator_clusters_small ", small, "\n")) &&
-           metrics.text().contains(base::cat("tidemark_yarn_operator_clusters_waiting_in_vain ", in_vain, "\n"));
+  const auto shows = [&](int in_vain) {
+    return metrics.text().contains(base::cat("tidemark_yarn_operator_clusters_waiting_in_vain ", in_vain, "\n"));
   };
   const auto says = [&](std::string_view words) {
     return std::ranges::any_of(said, [&](const std::string& line) { return line.contains(words); });
   };
   manager().waiting = {7168, 1, 1};
   pass(500ms);
-  EXPECT_TRUE(shows(0, 0)) << "it waits for others to end";
+  EXPECT_TRUE(shows(0)) << "it waits for others to end";
   patch("n1", annotations(Json::object({{testing::kOrigin, origin("8k", "6Gi")}})));
-  EXPECT_TRUE(until([&] { return shows(1, 1); }));
-  EXPECT_TRUE(says("no node could hold the largest container"));
-  EXPECT_TRUE(says("a container is waited for that no node can hold"));
+  EXPECT_TRUE(until([&] { return shows(1); }));
+  EXPECT_TRUE(says("a container waits that fits on no node"));
   EXPECT_TRUE(says("6144 MiB, 8 vcores"));
   patch("n1", annotations(Json::object({{testing::kOrigin, origin("8k", "7Gi")}})));
-  EXPECT_TRUE(until([&] { return shows(1, 0); }));
-  patch("n1", annotations(Json::object({{testing::kOrigin, origin("8k", "8Gi")}})));
-  EXPECT_TRUE(until([&] { return shows(0, 0); }));
-  EXPECT_TRUE(says("a node could hold the largest container again"));
-}
-
-TEST_F(OffersTest, ReportsLargestContainerAndWaitingOfEachPartition) {
-  manager().nodes = {{{"a", 1}, {}}, {{"b", 1}, {.label = "volatile"}}};
-  manager().open_web(log);
-  node("n1", "a:1", origin("8k", "8Gi"));
-  node("n2", "b:1", origin("8k", "6Gi"));
-  begin();
-  const auto shows = [&](int small, int in_vain) {
-    return until([&] {
-      return metrics.text().contains(base::cat("tidemark_yarn_operator_clusters_small ", small, "\n")) &&
-             metrics.text().contains(base::cat("tidemark_yarn_operator_clusters_waiting_in_vain ", in_vain, "\n"));
-    });
-  };
-  const auto says = [&](std::string_view words) {
-    return std::ranges::any_of(said, [&](const std::string& line) { return line.contains(words); });
-  };
-  EXPECT_TRUE(shows(1, 0)) << "n1 does not take requests for the partition of n2";
-  manager().waiting_in["volatile"] = {7168, 1, 1};
-  EXPECT_TRUE(shows(1, 1));
-  EXPECT_TRUE(says("partition=volatile"));
-  EXPECT_FALSE(says("partition=DEFAULT_PARTITION"));
-  const auto waits = [&](std::string_view name) {
-    return annotation(name, model::kYarnBookAnnotation).contains("waiting");
-  };
-  EXPECT_TRUE(until([&] { return waits("n2"); }));
-  pass(3 * options.poll);
-  EXPECT_FALSE(waits("n1")) << "it could hold none of it";
-  patch("n2", annotations(Json::object({{testing::kOrigin, origin("8k", "8Gi")}})));
-  EXPECT_TRUE(shows(0, 0));
+  EXPECT_TRUE(until([&] { return shows(0); }));
 }
 
 }  // namespace

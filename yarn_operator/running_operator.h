@@ -64,8 +64,7 @@ class RunningOperator final : public YarnOperator {
     TakingBack taking_back;
     bool away = false;
     bool closed = false;  // no node has room for the smallest container
-    // Partitions without a node for the largest container, and those that wait for a container that fits on none.
-    std::set<std::string> small, waits_in_vain;
+    bool waits_in_vain = false;  // a container waits that fits on no node
     std::size_t silent = 0;  // nodes
     ContestedTotals contested;
     std::size_t contested_nodes = 0;
@@ -145,7 +144,6 @@ class RunningOperator final : public YarnOperator {
   static void note_not_told(Lane& lane, const Error& why);
   void note_room(Lane& lane, const std::vector<Wanted>& wanted);
   void note_largest(Lane& lane, const ContainerRoom& room);
-  void note_largest(Lane& lane, const std::string& partition, const PartitionRoom& room);
   std::size_t lanes_that(const std::function<bool(const Lane&)>& are) const;
   // A class that the settings may add at any time: no reason to stop.
   void note_class(Lane& lane);
@@ -190,7 +188,6 @@ class RunningOperator final : public YarnOperator {
   base::Gauge& without_node_;
   base::Gauge& away_;
   base::Gauge& closed_;
-  base::Gauge& small_;
   base::Gauge& wait_in_vain_;
   base::Gauge& silent_;
   base::Gauge& contested_;

@@ -16,23 +16,23 @@ namespace {
 using testing::NodeId;
 using namespace std::chrono_literals;
 
-constexpr std::int64_t kNever = 0x7fffffff;
-const NodeId kNm{"a", 1};
-const std::string kOld = "container_1_0001_01_000002", kNew = "container_1_0001_01_000003";
+constexpr std::int64_t kKeepForever = 0x7fffffff;
+const NodeId kTakenNm{"a", 1};
+const std::string kOlder = "container_1_0001_01_000002", kNewer = "container_1_0001_01_000003";
 
 class TakeBackTest : public testing::OperatorWorld {
  protected:
   void SetUp() override {
     OperatorWorld::SetUp();
-    manager().nodes = {{kNm, {}}};
+    manager().nodes = {{kTakenNm, {}}};
     node("n1", "a:1", origin("4k", "4Gi"));
-    manager().run(kOld, kNm, 1024);
-    manager().run(kNew, kNm, 512);
+    manager().run(kOlder, kTakenNm, 1024);
+    manager().run(kNewer, kTakenNm, 512);
   }
   // Asks only after the node announces that requests are read.
   void begin_heard() {
     begin();
-    EXPECT_TRUE(total(kNm, 4096, 4));
+    EXPECT_TRUE(total(kTakenNm, 4096, 4));
     EXPECT_TRUE(annotation_is("n1", model::kYarnTakenBackAnnotation, model::format_taken_back({})));
     manager().told_totals.clear();
   }
@@ -56,16 +56,16 @@ class TakeBackTest : public testing::OperatorWorld {
 
 TEST_F(TakeBackTest, EndsTheNewestAtOnceAndNoFurtherContainer) {
   begin_heard();
-  ask({kNew});
+  ask({kNewer});
   const auto said = answer(1);
-  EXPECT_EQ(said.gone, std::vector{kNew});
+  EXPECT_EQ(said.gone, std::vector{kNewer});
   EXPECT_TRUE(said.stayed.empty());
   EXPECT_EQ(said.keep_mib, 1024);
-  EXPECT_EQ(manager().preempted, std::vector{kNew});
+  EXPECT_EQ(manager().preempted, std::vector{kNewer});
   // The capacity is kept back, then the whole offer applies again; a persistent timeout is reset.
-  EXPECT_TRUE(total(kNm, 1024, 4));
-  EXPECT_TRUE(total(kNm, 4096, 4));
-  EXPECT_EQ(manager().told_totals, (std::vector<Told>{{1024, 5, 0}, {1024, 4, kNever}, {4096, 4, kNever}}));
+  EXPECT_TRUE(total(kTakenNm, 1024, 4));
+  EXPECT_TRUE(total(kTakenNm, 4096, 4));
+  EXPECT_EQ(manager().told_totals, (std::vector<Told>{{1024, 5, 0}, {1024, 4, kKeepForever}, {4096, 4, kKeepForever}}));
   EXPECT_EQ(manager().preempted.size(), 1u);
   ASSERT_FALSE(audit.empty());
   EXPECT_TRUE(std::ranges::any_of(audit, [](const model::AuditLine& line) {
@@ -75,12 +75,12 @@ TEST_F(TakeBackTest, EndsTheNewestAtOnceAndNoFurtherContainer) {
 
 TEST_F(TakeBackTest, ReportsThatAnotherContainerEndedInstead) {
   const std::string newest = "container_1_0002_01_000001";
-  manager().run(newest, kNm, 2048);
+  manager().run(newest, kTakenNm, 2048);
   begin_heard();
-  ask({kOld});
+  ask({kOlder});
   const auto said = answer(1);
   EXPECT_TRUE(said.gone.empty());
-  EXPECT_EQ(said.stayed, std::vector{kOld});
+  EXPECT_EQ(said.stayed, std::vector{kOlder});
   EXPECT_EQ(manager().preempted, std::vector{newest});
 }
 
@@ -95,40 +95,40 @@ TEST_F(TakeBackTest, ReportsAnEndedContainerAsGoneAndEndsNoOther) {
 TEST_F(TakeBackTest, RefusesIfNothingCanBeDone) {
   begin_heard();
   manager().denies = true;
-  ask({kNew});
+  ask({kNewer});
   EXPECT_NE(answer(1).refused.find("no"), std::string::npos);
   manager().denies = false;
   ask({"pod_1"}, 3);
   EXPECT_NE(answer(3).refused.find("wanted container_"), std::string::npos);
   EXPECT_TRUE(manager().preempted.empty());
   manager().away = true;
-  ask({kOld}, 7);
+  ask({kOlder}, 7);
   EXPECT_FALSE(answer(7).refused.empty());
 }
 
 // The age comes from our monotonic clock: eviction by preemption works with any clock difference.
 TEST_F(TakeBackTest, AcceptsANodeWhoseClockIsAnHourOff) {
   begin_heard();
-  ask({kNew}, 4, 1, 1h);  // its clock is behind
-  EXPECT_EQ(answer(4).gone, std::vector{kNew});
-  EXPECT_TRUE(total(kNm, 4096, 4)) << "the capacity is kept back for a second of our clock";
-  ask({kOld}, 5, 1, -1h);  // ahead
-  EXPECT_EQ(answer(5).gone, std::vector{kOld});
+  ask({kNewer}, 4, 1, 1h);  // its clock is behind
+  EXPECT_EQ(answer(4).gone, std::vector{kNewer});
+  EXPECT_TRUE(total(kTakenNm, 4096, 4)) << "the capacity is kept back for a second of our clock";
+  ask({kOlder}, 5, 1, -1h);  // ahead
+  EXPECT_EQ(answer(5).gone, std::vector{kOlder});
 }
 
 // A request that existed before we started has no known arrival: the agent may have acted without it long ago.
 TEST_F(TakeBackTest, JudgesEarlierRequestsByWallClocks) {
-  ask({kNew}, 4, 1, 11min);
+  ask({kNewer}, 4, 1, 11min);
   begin();
   EXPECT_NE(answer(4).refused.find("too old"), std::string::npos);
   EXPECT_TRUE(manager().preempted.empty());
-  ask({kNew}, 5, 1, 11min);
-  EXPECT_EQ(answer(5).gone, std::vector{kNew}) << "this one arrived now";
+  ask({kNewer}, 5, 1, 11min);
+  EXPECT_EQ(answer(5).gone, std::vector{kNewer}) << "this one arrived now";
   running.reset();
-  ask({kOld}, 6, 1, -11min);  // the node's clock is ahead
+  ask({kOlder}, 6, 1, -11min);  // the node's clock is ahead
   begin();
   EXPECT_NE(answer(6).refused.find("clocks"), std::string::npos);
-  EXPECT_EQ(manager().preempted, std::vector{kNew});
+  EXPECT_EQ(manager().preempted, std::vector{kNewer});
 }
 
 // It would report containers that it does not know yet as gone, and a total of zero would end them.
@@ -143,41 +143,41 @@ TEST_F(TakeBackTest, TakesNothingFromAResourceManagerThatJustStarted) {
   manager().away = true;
   ASSERT_TRUE(away_is("1"));
   manager().containers.clear();
-  manager().nodes.at(kNm).used_memory = 0;
+  manager().nodes.at(kTakenNm).used_memory = 0;
   manager().away = false;
   ASSERT_TRUE(away_is("0"));
-  ask({kNew});
+  ask({kNewer});
   const auto said = answer(1);
   EXPECT_NE(said.refused.find("does not know all of its containers yet"), std::string::npos) << said.refused;
   EXPECT_TRUE(said.gone.empty());
-  for (const Told& each : manager().told_totals) EXPECT_EQ(each[2], kNever) << "it ends no container";
+  for (const Told& each : manager().told_totals) EXPECT_EQ(each[2], kKeepForever) << "it ends no container";
 }
 
 // A request that the previous operator left open is executed; an answered one is not.
 TEST_F(TakeBackTest, ContinuesAfterAnOperatorRestart) {
-  ask({kNew}, 5, 3600);
+  ask({kNewer}, 5, 3600);
   begin();
-  EXPECT_EQ(answer(5).gone, std::vector{kNew});
+  EXPECT_EQ(answer(5).gone, std::vector{kNewer});
   EXPECT_LE(model::parse_taken_back(annotation("n1", model::kYarnTakenBackAnnotation))->until, clock.wall() + 5min);
   running.reset();
   manager().told_totals.clear();
   begin();
   EXPECT_TRUE(until([&] { return running->not_ready().empty(); }));
   pass(300ms);
-  for (const Told& each : manager().told_totals) EXPECT_EQ(each[2], kNever) << "it ends no container";
-  EXPECT_EQ(manager().nodes.at(kNm).memory, 1024) << "still kept back";
+  for (const Told& each : manager().told_totals) EXPECT_EQ(each[2], kKeepForever) << "it ends no container";
+  EXPECT_EQ(manager().nodes.at(kTakenNm).memory, 1024) << "still kept back";
   EXPECT_EQ(manager().preempted.size(), 1u);
 }
 
 TEST_F(TakeBackTest, EndsOnlyNamedContainersIfTheOfferIsBelowUsage) {
   begin_heard();
   patch("n1", annotations(Json::object({{std::string(testing::kOrigin), origin("0", "0")}})));
-  EXPECT_TRUE(total(kNm, 0, 0));
-  ask({kNew});
-  EXPECT_EQ(answer(1).gone, std::vector{kNew});
-  EXPECT_TRUE(total(kNm, 0, 0));
+  EXPECT_TRUE(total(kTakenNm, 0, 0));
+  ask({kNewer});
+  EXPECT_EQ(answer(1).gone, std::vector{kNewer});
+  EXPECT_TRUE(total(kTakenNm, 0, 0));
   pass(300ms);
-  EXPECT_EQ(manager().preempted, std::vector{kNew});
+  EXPECT_EQ(manager().preempted, std::vector{kNewer});
 }
 
 TEST_F(TakeBackTest, ConfirmsTheWholeOfferWhileCapacityIsKeptBack) {
@@ -191,13 +191,13 @@ TEST_F(TakeBackTest, ConfirmsTheWholeOfferWhileCapacityIsKeptBack) {
   };
   for (int i = 0; i < 300 && confirmed() != offer.offer; ++i) pass(10ms);
   EXPECT_EQ(confirmed(), offer.offer);
-  ask({kNew}, 1, 2);
+  ask({kNewer}, 1, 2);
   answer(1);
-  EXPECT_TRUE(total(kNm, 1024, 4));
+  EXPECT_TRUE(total(kTakenNm, 1024, 4));
   pass(600ms);  // some reports later
-  EXPECT_EQ(manager().nodes.at(kNm).memory, 1024);
+  EXPECT_EQ(manager().nodes.at(kTakenNm).memory, 1024);
   EXPECT_EQ(confirmed(), offer.offer) << "otherwise the manager would offer the rest to pods";
-  EXPECT_TRUE(total(kNm, 4096, 4));
+  EXPECT_TRUE(total(kTakenNm, 4096, 4));
 }
 
 // Each node finishes on its own: a finished one does not wait for another, and totals of other nodes do not wait.
@@ -212,9 +212,9 @@ TEST_F(TakeBackTest, ASlowNodeDoesNotDelayOthers) {
   begin_heard();
   EXPECT_TRUE(annotation_is("n2", model::kYarnTakenBackAnnotation, model::format_taken_back({})));
   EXPECT_TRUE(total(other, 4096, 4));
-  manager().nodes.at(kNm).ends_nobody = true;
+  manager().nodes.at(kTakenNm).ends_nobody = true;
   said.clear();
-  ask({kNew});
+  ask({kNewer});
   ask({theirs}, 1, 1, 0s, "n2");
   patch("n3", annotations(Json::object({{std::string(testing::kOrigin), origin("2k", "2Gi")}})));
   const auto said_at = [&](std::string_view what, std::string_view of) {
@@ -222,7 +222,7 @@ TEST_F(TakeBackTest, ASlowNodeDoesNotDelayOthers) {
       return line.find(what) != std::string::npos && line.find(of) != std::string::npos;
     });
   };
-  EXPECT_EQ(answer(1).stayed, std::vector{kNew});
+  EXPECT_EQ(answer(1).stayed, std::vector{kNewer});
   const auto slow = said_at("containers were wanted back", "node=n1");
   EXPECT_LT(said_at("containers were wanted back", "node=n2"), slow);
   EXPECT_LT(said_at("total sent", "nm=c:1"), slow);
@@ -262,7 +262,7 @@ TEST_F(TakeBackTest, ListsForAtMostAFifthOfTheTime) {
 TEST_F(TakeBackTest, EndsNothingAfterTheAgentGaveUp) {
   begin_heard();
   manager().listing_takes = 3s;
-  ask({kNew});
+  ask({kNewer});
   EXPECT_NE(answer(1).refused.find("took too long"), std::string::npos);
   EXPECT_TRUE(manager().preempted.empty());
 }
@@ -271,13 +271,13 @@ TEST_F(TakeBackTest, EndsNothingAfterTheAgentGaveUp) {
 TEST_F(TakeBackTest, WritesALostAnswerAgain) {
   begin_heard();
   patches_refused = true;
-  ask({kNew}, 1, 60);
+  ask({kNewer}, 1, 60);
   EXPECT_TRUE(until([&] {
     return std::ranges::any_of(
         said, [](const std::string& line) { return line.find("cannot answer agent") != std::string::npos; });
   }));
   patches_refused = false;
-  EXPECT_EQ(answer(1).gone, std::vector{kNew});
+  EXPECT_EQ(answer(1).gone, std::vector{kNewer});
 }
 
 TEST_F(TakeBackTest, IgnoresRequestsOfANodeThatIsOnlyObserved) {

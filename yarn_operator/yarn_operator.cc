@@ -79,9 +79,6 @@ RunningOperator::RunningOperator(net::EventLoop& loop, Rim rim, std::vector<Yarn
       away_(metrics.gauge("tidemark_yarn_operator_clusters_away", "Clusters whose ResourceManager does not answer.")),
       closed_(metrics.gauge("tidemark_yarn_operator_clusters_closed",
                             "Clusters in which no node has room for a container: applications are refused.")),
-      small_(metrics.gauge("tidemark_yarn_operator_clusters_small",
-                           "Clusters with a partition in which no node could hold the largest container that may be "
-                           "asked for.")),
       wait_in_vain_(metrics.gauge("tidemark_yarn_operator_clusters_waiting_in_vain",
                                   "Clusters in which applications wait for a container that fits on no node.")),
       silent_(metrics.gauge("tidemark_yarn_operator_silent_nodes",

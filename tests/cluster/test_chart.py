@@ -38,7 +38,7 @@ EVERYTHING = {
     },
     "yarnCopilot": {
         "enabled": True, "nodeManagerEndpoint": "https://localhost:8044", "socket": "/run/copilot/yarn.sock", "group": "kube/besteffort/yarn", "adopt": True, "allowUsers": [4711, 4712],
-        "hadoopConfDir": "/etc/hadoop/conf", "localDirs": ["/d1/yarn", "/d2/yarn"], "localDirsLimitMiB": 1000000, "logDirs": ["/d1/logs"], "diskReadLimitMiB": 200, "diskWriteLimitMiB": 100, "queueClasses": ["etl=transcode", "root.adhoc=query"], "metricsHost": "127.0.0.1", "metricsPort": 9998, "logLevel": "debug", "logFormat": "text",
+        "hadoopConfDir": "/etc/hadoop/conf", "localDirs": ["/d1/yarn", "/d2/yarn"], "localDirsLimitMiB": 1000000, "diskReadLimitMiB": 200, "diskWriteLimitMiB": 100, "queueClasses": ["etl=transcode", "root.adhoc=query"], "metricsHost": "127.0.0.1", "metricsPort": 9998, "logLevel": "debug", "logFormat": "text",
         "extraArgs": ["--list-age=2s"], "maxUnavailable": 3, "resources": {"limits": {"memory": "1Gi"}}, "nodeSelector": {"a": "b"}, "tolerations": [], "affinity": {"podAntiAffinity": {}},
         "podAnnotations": {"x": "y"}, "podLabels": {"z": "1"},
         "kerberos": {"keytabSecret": "copilot-keytab", "principal": "tidemark/_HOST@EXAMPLE.COM", "krb5Conf": "[libdefaults]\n  default_realm = EXAMPLE.COM\n"},
@@ -368,12 +368,12 @@ class Chart(unittest.TestCase):
         shown = must(chart.run([os.environ["TIDEMARK_BINARY"], "yarn-copilot", "--help"]))
         self.assertEqual([], [flag for flag in sorted({flag.split("=")[0] for flag in container["args"]}) if flag not in shown])
         for wanted in ("--server-endpoint=/host/copilot/yarn.sock", "--allow-users=4711,4712", "--queue-class=etl=transcode", "--adopt=true", "--millicores-per-vcore=1000000", "--hadoop-conf-dir=/host/hadoop-conf", "--list-age=2s",
-                       "--nm-local-dirs=/host/local/d1/yarn,/host/local/d2/yarn", "--nm-log-dirs=/host/logs/d1/logs", "--local-dirs-limit-mib=1000000", "--disk-read-limit-mib=200", "--disk-write-limit-mib=100",
+                       "--nm-local-dirs=/host/local/d1/yarn,/host/local/d2/yarn", "--local-dirs-limit-mib=1000000", "--disk-read-limit-mib=200", "--disk-write-limit-mib=100",
                        "--kerberos-keytab=/etc/tidemark-keytab/keytab", "--kerberos-principal=tidemark/_HOST@EXAMPLE.COM"):
             self.assertIn(wanted, container["args"])
         self.assertEqual([{"name": "KRB5_CONFIG", "value": "/etc/tidemark-krb5/krb5.conf"}], container["env"])
         mounted = {each["mountPath"] for each in container["volumeMounts"]}
-        self.assertEqual({"/host/cgroup", "/host/copilot", "/host/hadoop-conf", "/host/local/d1/yarn", "/host/local/d2/yarn", "/host/logs/d1/logs", "/etc/tidemark-keytab", "/etc/tidemark-krb5", "/var/lib/tidemark/yarn-copilot"}, mounted)
+        self.assertEqual({"/host/cgroup", "/host/copilot", "/host/hadoop-conf", "/host/local/d1/yarn", "/host/local/d2/yarn", "/etc/tidemark-keytab", "/etc/tidemark-krb5", "/var/lib/tidemark/yarn-copilot"}, mounted)
         # Its command in the pod, except for the directories of the machine.
         folder = self.enterContext(tempfile.TemporaryDirectory())
         (Path(folder) / "yarn-site.xml").write_text(SITE)

@@ -66,7 +66,6 @@ struct ResourceManagerTwin {
     const auto handler = [this](const SeenCall& call) { return answer(call); };
     client = std::make_unique<RpcServer>(loop, handler);
     admin = std::make_unique<RpcServer>(loop, handler);
-    web_answers.set();
   }
 
   RpcServer::Reply answer(const SeenCall& call) {
@@ -84,7 +83,6 @@ struct ResourceManagerTwin {
       return "";
     }
     if (call.method == "getContainerReport") return report_of(call.request);
-    if (call.method == "getClusterNodeLabels") return labels();
     if (call.method == "getQueueInfo") {
       std::string all;
       WireWriter(all).message(1, [&](WireWriter& queue) {
@@ -116,45 +114,6 @@ struct ResourceManagerTwin {
       });
     }
     return all;
-  }
-
-  std::string labels() const {
-    std::string all;
-    for (const auto& [id, nm] : nodes) {
-      if (nm.label.empty()) continue;
-      WireWriter(all).bytes(1, nm.label).message(2, [&](WireWriter& label) {
-        label.bytes(1, nm.label).number(2, shared.contains(nm.label) ? 0 : 1);
-      });
-    }
-    return all;
-  }
-
-  static std::string metrics_of(const std::string& partition) {
-    return "Hadoop:service=ResourceManager,name=PartitionQueueMetrics,partition=" + partition;
-  }
-  // Serves its metrics at a web address.
-  void open_web(const base::Log& log) {
-    const auto metrics = [this](net::HttpExchange& exchange) -> net::Task<void> {
-      ++web_asked;
-      co_await web_answers.wait();
-      Json beans = Json::array();
-      if (has_metrics) beans.as_array().push_back(Json::object({{"name", Json(metrics_of("default"))}}));
-      for (const auto& [label, waits] : waiting_in) {
-        beans.as_array().push_back(Json::object({{"name", Json(metrics_of(label))},
-                                                 {"PendingMB", Json(waits.memory_mib)},
-                                                 {"PendingVCores", Json(waits.vcores)},
-                                                 {"PendingContainers", Json(waits.containers)}}));
-      }
-      exchange.respond(200, "application/json", Json::object({{"beans", std::move(beans)}}).dump());
-      co_return;
-    };
-    net::HttpServerConfig config;
-    config.listen = "127.0.0.1:0";
-    web = std::move(*net::HttpServer::listen(loop, log, std::move(config), metrics));
-  }
-  std::optional<net::Url> web_address() const {
-    if (!web) return std::nullopt;
-    return net::Url{"http", "127.0.0.1", web->port(), ""};
   }
 
   RpcServer::Reply report_of(std::string_view request) const {
@@ -246,12 +205,6 @@ struct ResourceManagerTwin {
   std::vector<std::array<std::int64_t, 3>> told_totals;  // memory, vcores, timeout
   bool denies = false;                                   // requests about containers
   hadoop::QueueWaiting waiting;
-  std::map<std::string, hadoop::QueueWaiting> waiting_in;  // partitions
-  std::set<std::string> shared;                            // of those
-  bool has_metrics = true;                                 // of partitions
-  net::Event web_answers{loop};                            // set: it answers
-  int web_asked = 0;
-  std::unique_ptr<net::HttpServer> web;  // null: no web address known
   bool away = false;
   bool standby = false;
   std::string refuses;  // rejects updates with this exception
@@ -294,7 +247,7 @@ class OperatorWorld : public ::testing::Test {
       made.id = id;
       made.work_class = work_class;
       made.class_place = "/conf/yarn-site.xml";
-      made.managers.members = {{"", twin->client->address(), twin->admin->address(), twin->web_address()}};
+      made.managers.members = {{"", twin->client->address(), twin->admin->address()}};
     }
     auto made = YarnOperator::make(
         loop, {*client, *client, workers, [this](model::AuditLine line) { audit.push_back(std::move(line)); }, "me"},
