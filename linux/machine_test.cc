@@ -1,8 +1,6 @@
 // The readers on the kernel that runs the test. Nothing is written except in groups named tidemark-test-<pid>, which
 // the test makes and removes.
 #include <gtest/gtest.h>
-#include <poll.h>
-#include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -31,12 +29,10 @@
 #include "linux/perf.h"
 #include "linux/proc/cpu_times.h"
 #include "linux/proc/disks.h"
-#include "linux/proc/machine.h"
 #include "linux/proc/memory_info.h"
 #include "linux/proc/network.h"
 #include "linux/proc/process.h"
 #include "linux/psi.h"
-#include "linux/scan.h"
 #include "linux/testing/own_group.h"
 #include "linux/testing/tree.h"
 #include "linux/topology.h"
@@ -119,7 +115,6 @@ TEST_F(Machine, EveryReaderUnderstandsAGroup) {
   expect_read(read_cpuset(group, File::kCpusetCpusEffective, buffer), File::kCpusetCpusEffective);
   expect_read(read_memory_use(group, buffer), File::kMemoryStat);
   expect_read(read_memory_events(group, buffer), File::kMemoryEvents);
-  expect_read(read_pids(group, buffer), File::kPidsUsage);
   for (const File file :
        {File::kCpuShares, File::kCpuQuota, File::kCpuPeriod, File::kCpuBurst, File::kCpuIdle, File::kCpuBvt,
         File::kCpuQosLevel, File::kMemoryLimit, File::kMemoryMin, File::kMemoryHigh, File::kPidsLimit}) {
@@ -213,66 +208,6 @@ TEST_F(Machine, OomKillIsInLogAndGroup) {
   EXPECT_TRUE(victim || log->lost() > 0);
 }
 
-// A process that computes without end on the first processor it may use, in the group whose cgroup.procs is `fd`; ends
-// with the test.
-class Spinner {
- public:
-  explicit Spinner(int fd) : pid_(::fork()) {
-    if (pid_ != 0) return;
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    // In this order: a process that joins a cgroup with a cpuset gets all of its CPUs.
-    if (!put_text(fd, "0") || !stay_on_one_processor()) ::_exit(1);
-    for (volatile unsigned turn = 0;; turn = turn + 1) {
-    }
-  }
-  Spinner(const Spinner&) = delete;
-  Spinner& operator=(const Spinner&) = delete;
-  ~Spinner() {
-    if (pid_ <= 0) return;
-    ::kill(pid_, SIGKILL);
-    ::waitpid(pid_, nullptr, 0);
-  }
-
- private:
-  static bool stay_on_one_processor() {
-    cpu_set_t mine, first;
-    if (::sched_getaffinity(0, sizeof mine, &mine) != 0) return false;
-    int cpu = 0;
-    while (!CPU_ISSET(cpu, &mine)) ++cpu;
-    CPU_ZERO(&first);
-    CPU_SET(cpu, &first);
-    return ::sched_setaffinity(0, sizeof first, &first) == 0;
-  }
-
-  pid_t pid_;
-};
-
-// Two that want one processor: one of them always waits.
-TEST_F(Machine, GroupPressureTriggersAtThreshold) {
-  OwnGroup own(*hierarchies);
-  const auto opened = Group::open(*hierarchies, own.name());
-  ASSERT_TRUE(opened) << opened.error().message;
-  if (!*opened || !(*opened)->has(File::kCpuPressure))
-    GTEST_SKIP() << "this machine has no pressure of groups, or no group may be made";
-  const Directory& directory = *(*opened)->directory(Controller::kCore);
-  const Place place = (*opened)->place(File::kCpuPressure);
-  auto file = open_file(directory.fd.get(), "cpu.pressure", O_RDWR, place);
-  ASSERT_TRUE(file && *file) << file.error().message;
-  const auto trigger = PressureTrigger::arm(std::move(**file), {false, 200'000, 2'000'000}, place);
-  ASSERT_TRUE(trigger) << trigger.error().message;
-  const auto members = open_file(directory.fd.get(), "cgroup.procs", O_WRONLY, place);
-  ASSERT_TRUE(members && *members);
-  const Spinner one((*members)->get()), two((*members)->get());
-  pollfd wanted{trigger->fd(), POLLPRI, 0};
-  constexpr int kPatienceMs = 60'000;
-  const int told = ::poll(&wanted, 1, kPatienceMs);
-  const auto text = (*opened)->read(File::kCpuPressure, buffer);
-  ASSERT_TRUE(text && *text);
-  ASSERT_EQ(told, 1) << "nothing was told: " << **text;
-  EXPECT_EQ(wanted.revents & (POLLPRI | POLLERR), POLLPRI);
-  EXPECT_GE(parse_pressure(**text)->some->total_us, 200'000);
-}
-
 TEST_F(Machine, GroupCountersExistOrGiveReason) {
   const auto root = Group::open(*hierarchies, "");
   ASSERT_TRUE(root && *root);
@@ -349,8 +284,6 @@ TEST_F(Procfs, TheMachineIsUnderstood) {
   std::vector<NetworkInterface> interfaces;
   EXPECT_TRUE(read_network(proc, buffer, interfaces));
   EXPECT_FALSE(interfaces.empty()) << "lo at least";
-  EXPECT_TRUE(read_load(proc, buffer));
-  EXPECT_EQ(read_boot_id(proc, buffer).value(), read_boot_id(proc, buffer).value());
   for (const char* resource : {"pressure/cpu", "pressure/memory", "pressure/io", "pressure/irq"}) {
     const auto pressure = read_pressure(proc, resource, buffer);
     if (!pressure) EXPECT_EQ(pressure.error().kind, ErrorKind::kUnsupported) << pressure.error().message;
@@ -389,12 +322,6 @@ TEST_F(Procfs, ThisProcessIsUnderstood) {
   const auto queue = read_schedstat(proc, ::getpid(), buffer);
   ASSERT_TRUE(queue && *queue);
   EXPECT_GT(read_start_ticks(proc, ::getpid(), buffer).value(), 0);
-  const auto text = proc.read("self/cgroup", buffer);
-  ASSERT_TRUE(text && *text);
-  for (const std::string_view controller : {"cpu", ""}) {
-    const auto group = parse_process_group(**text, controller);
-    EXPECT_TRUE(group || group.error().kind == ErrorKind::kUnsupported) << group.error().message;
-  }
 }
 
 TEST(OwnGroups, RemovesGroupsOfDeadTests) {

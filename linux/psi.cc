@@ -1,7 +1,5 @@
 #include "linux/psi.h"
 
-#include <unistd.h>
-
 #include <cerrno>
 #include <string>
 
@@ -67,27 +65,6 @@ Result<Pressure> read_pressure(const Folder& proc, const char* resource, Buffer&
   auto pressure = parse_pressure(*text);
   if (!pressure) return fail(std::move(pressure).error().within(place.text()));
   return pressure;
-}
-
-Result<PressureTrigger> PressureTrigger::arm(Fd file, const PressureLimit& limit, const Place& place) {
-  constexpr std::int64_t kWindowMinUs = 500'000, kWindowMaxUs = 10'000'000, kWindowOfAllUs = 2'000'000;
-  if (limit.window_us < kWindowMinUs || limit.window_us > kWindowMaxUs || limit.stall_us <= 0 ||
-      limit.stall_us > limit.window_us) {
-    return fail(ErrorKind::kInvalid, "a window of ", kWindowMinUs, "..", kWindowMaxUs,
-                " us and a stall within it are wanted, found ", limit.stall_us, " of ", limit.window_us);
-  }
-  const std::string text = base::cat(limit.full ? "full " : "some ", limit.stall_us, " ", limit.window_us);
-  // With the zero at the end, which the kernel writes over.
-  const ssize_t size = ::write(file.get(), text.c_str(), text.size() + 1);
-  if (size == static_cast<ssize_t>(text.size() + 1)) return PressureTrigger(std::move(file));
-  const int error = size < 0 ? errno : EIO;
-  Error made = base::fail_errno(error, base::cat("watch the pressure ", place.text(), " for \"", text, "\"")).error();
-  if (error == EOPNOTSUPP) made.kind = ErrorKind::kUnsupported;
-  if (error == EINVAL && limit.window_us % kWindowOfAllUs != 0) {
-    made.kind = ErrorKind::kDenied;
-    made.message += ": without CAP_SYS_RESOURCE a window is a multiple of 2 s";
-  }
-  return fail(std::move(made));
 }
 
 }  // namespace tidemark::linux

@@ -53,21 +53,5 @@ TEST(Psi, KernelWithoutItIsUnsupported) {
   EXPECT_NE(broken.error().message.find(tree.path("pressure/io")), std::string::npos);
 }
 
-TEST(PsiTrigger, IsWrittenAsTheKernelReadsIt) {
-  testing::Tree tree;
-  tree.write("cpu.pressure", "some avg10=1.00 avg60=0.00 avg300=0.00 total=5\n");
-  const auto opened = [&] { return Fd(::open(tree.path("cpu.pressure").c_str(), O_RDWR | O_TRUNC)); };
-  const Place place{tree.root(), {}, "cpu.pressure"};
-  const auto trigger = PressureTrigger::arm(opened(), {true, 100'000, 2'000'000}, place);
-  ASSERT_TRUE(trigger) << trigger.error().message;
-  Buffer buffer;
-  using namespace std::string_view_literals;
-  EXPECT_EQ(read_text(trigger->fd(), buffer, place).value().value(), "full 100000 2000000\0"sv);
-  for (const PressureLimit& bad : {PressureLimit{false, 0, 2'000'000}, PressureLimit{false, 3'000'000, 2'000'000},
-                                   PressureLimit{false, 100'000, 400'000}, PressureLimit{false, 100'000, 20'000'000}}) {
-    EXPECT_EQ(PressureTrigger::arm(opened(), bad, place).error().kind, ErrorKind::kInvalid);
-  }
-}
-
 }  // namespace
 }  // namespace tidemark::linux

@@ -104,7 +104,6 @@ inline constexpr std::string_view kMidStaticMemoryRatioLabel = "node.koordinator
 inline constexpr std::string_view kNormalizationEnabledLabel = "node.koordinator.sh/cpu-normalization-enabled";
 
 // The manager's configuration, and its keys for overcommit.
-inline constexpr std::string_view kConfigNamespace = "koordinator-system";
 inline constexpr std::string_view kConfigName = "slo-controller-config";
 inline constexpr std::string_view kConfigMapTypeLabel = "koordinator.sh/configmap-type";  // the webhook's selector
 inline constexpr std::string_view kColocationConfigKey = "colocation-config";

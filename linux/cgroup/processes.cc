@@ -9,19 +9,6 @@
 
 namespace tidemark::linux {
 
-Result<std::optional<Pids>> read_pids(const Group& group, Buffer& buffer) {
-  TM_TRY(const auto count, read_parsed(group, File::kPidsUsage, buffer, parse_number_file));
-  TM_TRY(const auto limit, read_parsed(group, File::kPidsLimit, buffer, parse_limit));
-  if (!count || !limit) return std::nullopt;
-  Pids out{*count, *limit, {}};
-  if (!group.has(File::kPidsEvents)) return out;  // kernels before 4.8
-  TM_TRY(const auto events, group.read(File::kPidsEvents, buffer));
-  if (!events) return std::nullopt;
-  auto parsed = parse_fields(*events, {{"max", &out.refused_count}});
-  if (!parsed) return fail(std::move(parsed).error().within(group.place(File::kPidsEvents).text()));
-  return out;
-}
-
 Result<void> parse_processes(std::string_view text, std::vector<pid_t>& out) {
   out.clear();
   Lines lines(text);

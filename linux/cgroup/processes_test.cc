@@ -21,25 +21,6 @@ struct ProcessesTest : ::testing::Test {
   }
 };
 
-TEST_F(ProcessesTest, CountLimitAndRefusals) {
-  const Group a = group();
-  tree.write("a/pids.current", "12\n");
-  tree.write("a/pids.max", "max\n");
-  auto pids = read_pids(a, buffer);
-  ASSERT_TRUE(pids && *pids);
-  EXPECT_EQ((*pids)->count, 12);
-  EXPECT_EQ((*pids)->limit, kUnlimited);
-  EXPECT_FALSE((*pids)->refused_count);
-  tree.write("a/pids.events", "max 4\n");
-  pids = read_pids(a, buffer);
-  ASSERT_TRUE(pids && *pids);
-  EXPECT_EQ((*pids)->refused_count, 4);
-  tree.write("a/pids.events", "max\n");
-  EXPECT_FALSE(read_pids(a, buffer));
-  tree.remove("a");
-  EXPECT_FALSE(read_pids(a, buffer).value());
-}
-
 TEST_F(ProcessesTest, WhichProcesses) {
   const Group a = group();
   tree.write("a/cgroup.procs", "12\n0\n7\n");

@@ -6,7 +6,6 @@
 #include "base/text.h"
 #include "linux/proc/cpu_times.h"
 #include "linux/proc/disks.h"
-#include "linux/proc/machine.h"
 #include "linux/proc/memory_info.h"
 #include "linux/proc/network.h"
 #include "linux/proc/process.h"
@@ -117,17 +116,10 @@ TEST_F(ProcTest, MissingMemoryIsNotZero) {
 
 TEST_F(ProcTest, AProcess) {
   tree.write("12/schedstat", "100 2707822 3\n");
-  tree.write("12/cgroup",
-             "4:memory:/a/b:c\n3:cpu,cpuacct:/kubepods/pod1\n2:name=systemd:/s\n1:cpuset:/../outside\n0::/\n");
   tree.write("12/stat", "12 (a ) (b) S 1 12 12 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 8123 9 10\n");
   const auto queue = read_schedstat(proc, 12, buffer);
   ASSERT_TRUE(queue && *queue);
   EXPECT_EQ((*queue)->waited_ns, 2'707'822);
-  EXPECT_EQ(read_process_group(proc, 12, "memory", buffer).value(), "a/b:c");
-  EXPECT_EQ(read_process_group(proc, 12, "cpuacct", buffer).value(), "kubepods/pod1");
-  EXPECT_EQ(read_process_group(proc, 12, "", buffer).value(), "");
-  EXPECT_FALSE(read_process_group(proc, 12, "pids", buffer).value());
-  EXPECT_EQ(read_process_group(proc, 12, "cpuset", buffer).error().kind, ErrorKind::kUnsupported);
   EXPECT_EQ(read_start_ticks(proc, 12, buffer).value(), 8123);
 }
 
@@ -159,15 +151,12 @@ TEST_F(ProcTest, ProcessesByTheirName) {
 
 TEST_F(ProcTest, MissingProcessIsNoError) {
   EXPECT_FALSE(read_schedstat(proc, 13, buffer).value());
-  EXPECT_FALSE(read_process_group(proc, 13, "cpu", buffer).value());
   EXPECT_FALSE(read_start_ticks(proc, 2147483647, buffer).value());
 }
 
 TEST_F(ProcTest, RefusesInvalidProcessFiles) {
   for (const std::string_view text : {"", "\n", "1 2\n", "1 2 3 4\n", "x 2 3\n"})
     EXPECT_FALSE(parse_schedstat(text)) << text;
-  for (const std::string_view text : {"x\n", "4:memory\n", "4:memory:relative\n"})
-    EXPECT_FALSE(parse_process_group(text, "memory")) << text;
   for (const std::string_view text : {"", "12 a S 1", "12 (a) S 1\n"}) EXPECT_FALSE(parse_start_ticks(text)) << text;
 }
 
@@ -217,23 +206,6 @@ TEST_F(ProcTest, NetworkInterfaces) {
   }
   EXPECT_FALSE(parse_network("", out));
   EXPECT_TRUE(parse_network(kHeadings, out)) << "a namespace without interfaces";
-}
-
-TEST_F(ProcTest, LoadAndBoot) {
-  tree.write("loadavg", "2.07 11.60 0.00 3/98 31287\n");
-  tree.write("sys/kernel/random/boot_id", "36209d3f-de0c-45ea-a2ec-b3bfa9153700\n");
-  const auto load = read_load(proc, buffer);
-  ASSERT_TRUE(load) << load.error().message;
-  EXPECT_EQ(load->minute1_centi, 207);
-  EXPECT_EQ(load->minutes5_centi, 1160);
-  EXPECT_EQ(load->running, 3);
-  EXPECT_EQ(load->threads, 98);
-  EXPECT_EQ(read_boot_id(proc, buffer).value(), "36209d3f-de0c-45ea-a2ec-b3bfa9153700");
-  for (const std::string_view text :
-       {"", "2.07 1.60\n", "2.7 1.60 1.27 3/98 1\n", "2.07 1.60 1.27 3 1\n", "x 1.60 1.27 3/98 1\n"}) {
-    EXPECT_FALSE(parse_load(text)) << text;
-  }
-  EXPECT_FALSE(parse_boot_id("none\n"));
 }
 
 }  // namespace

@@ -59,41 +59,6 @@ Result<std::optional<RunQueue>> read_schedstat(const Folder& proc, pid_t pid, Bu
   return read_of(proc, pid, "schedstat", buffer, parse_schedstat);
 }
 
-Result<std::optional<std::string_view>> parse_process_group(std::string_view text, std::string_view controller) {
-  Lines lines(text);
-  for (std::string_view line; lines.next(line);) {  // "4:memory:/kubepods/pod1", "0::/x"; a path may have colons
-    const std::size_t first = line.find(':');
-    const std::size_t second = first == std::string_view::npos ? first : line.find(':', first + 1);
-    if (second == std::string_view::npos || line.substr(second + 1, 1) != "/") {
-      return fail(ErrorKind::kInvalid, "a hierarchy, its controllers and a path are wanted, found ",
-                  base::in_quotes(line));
-    }
-    const std::string_view names = line.substr(first + 1, second - first - 1);
-    bool wanted = names == controller;
-    for (std::string_view rest = names; !rest.empty() && !wanted;) {
-      const std::size_t end = std::min(rest.find(','), rest.size());
-      wanted = rest.substr(0, end) == controller;
-      rest.remove_prefix(std::min(end + 1, rest.size()));
-    }
-    if (!wanted) continue;
-    const std::string_view path = line.substr(second + 2);
-    if (path == ".." || path.starts_with("../")) {
-      return fail(ErrorKind::kUnsupported, "the group ", base::in_quotes(path),
-                  " lies outside of the cgroup namespace of this process");
-    }
-    return path;
-  }
-  return std::nullopt;
-}
-
-Result<std::optional<std::string>> read_process_group(const Folder& proc, pid_t pid, std::string_view controller,
-                                                      Buffer& buffer) {
-  TM_TRY(const auto found, read_of(proc, pid, "cgroup", buffer,
-                                   [&](std::string_view text) { return parse_process_group(text, controller); }));
-  if (!found || !*found) return std::nullopt;
-  return std::string(**found);
-}
-
 Result<std::int64_t> parse_start_ticks(std::string_view stat) {
   // The name in brackets may hold anything, blanks and brackets too: the fields begin behind the last bracket.
   constexpr int kStartTimeField = 22, kFirstBehindName = 3;

@@ -24,12 +24,6 @@ Result<RunQueue> parse_schedstat(std::string_view text);
 // nullopt: the process is gone.
 Result<std::optional<RunQueue>> read_schedstat(const Folder& proc, pid_t, Buffer&);
 
-// /proc/<pid>/cgroup: the path of the process's group in the hierarchy of `controller` as v1 names it ("cpu"), or in v2
-// (""), without the slash in front. nullopt: the text names no such hierarchy. A path "/../x" lies outside of our
-// cgroup namespace and is refused.
-Result<std::optional<std::string_view>> parse_process_group(std::string_view text, std::string_view controller);
-Result<std::optional<std::string>> read_process_group(const Folder& proc, pid_t, std::string_view controller, Buffer&);
-
 // When it began, in ticks since the start of the machine: pid and this together name a process for good.
 Result<std::int64_t> parse_start_ticks(std::string_view stat);
 Result<std::optional<std::int64_t>> read_start_ticks(const Folder& proc, pid_t, Buffer&);

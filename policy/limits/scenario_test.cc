@@ -5,7 +5,6 @@
 
 #include "base/text.h"
 #include "policy/limits/limits.h"
-#include "policy/render/intent_text.h"
 #include "policy/testing/tasks.h"
 
 namespace tidemark::policy {
@@ -13,7 +12,7 @@ namespace {
 
 using testing::Words;
 
-// Beside the tasks: "ratio 125", "suppressed yes|no", "group-shares yes|no"; "limits" prints, "tell" prints text.
+// Beside the tasks: "ratio 125", "suppressed yes|no", "group-shares yes|no"; "limits" prints.
 class Scenario {
  public:
   std::vector<std::string> run(std::string_view line) {
@@ -27,11 +26,11 @@ class Scenario {
       input_.quota_suppressed = words.next() == "yes";
     } else if (verb == "group-shares") {
       input_.group_shares = words.next() == "yes";
-    } else if (verb == "limits" || verb == "tell") {
+    } else if (verb == "limits") {
       const auto tasks = stage_.tasks();
       input_.tasks = tasks;
       const auto intents = batch_limits(input_);
-      answers = verb == "tell" ? testing::answers_of(render_text(intents)) : testing::lines_of(intents);
+      answers = testing::lines_of(intents);
     } else if (!stage_.take(verb, words)) {
       throw std::runtime_error(base::cat("unknown verb: ", verb));
     }

@@ -15,7 +15,7 @@ using model::Reason;
 
 constexpr std::string_view kCpu = "cpu";
 // No real ratio is larger; it bounds the text as well.
-constexpr double kRatioMax = 1e15;
+constexpr double kAmplificationMax = 1e15;
 
 Result<AmplificationSettings> merged_amplification(AmplificationSettings settings, const Json& document) {
   if (document.is_null()) return settings;
@@ -89,7 +89,7 @@ AmplificationPlan amplification(const AmplificationInput& input, Profile profile
 
   for (const auto& [resource, entry] : ratios) {
     if (entry.ratio < 1) return undecided(Reason::kAmplificationBelowOne, profile);
-    if (!(entry.ratio <= kRatioMax)) return undecided(Reason::kAmplificationTooLarge, profile);
+    if (!(entry.ratio <= kAmplificationMax)) return undecided(Reason::kAmplificationTooLarge, profile);
     plan.ratios.push_back(entry);
   }
   plan.action = plan.ratios.empty() ? AnnotationAction::kRemove : AnnotationAction::kSet;

@@ -12,7 +12,7 @@
 #include "policy/pools/parse.h"
 
 namespace tidemark::policy {
-namespace {
+namespace modes_test {
 
 using model::Strategy;
 
@@ -108,5 +108,5 @@ pools[1] (b).mode.nodeSlo: wanted observe or enforce, found {"default":"observe"
 pools[1] (b).mode.agent: wanted observe or enforce, found ["cpuSuppress"])");
 }
 
-}  // namespace
+}  // namespace modes_test
 }  // namespace tidemark::policy

@@ -21,7 +21,7 @@ using std::chrono::hours, std::chrono::seconds;
 constexpr std::size_t kBusinessMax = 63;  // the same
 constexpr std::int64_t kNodesPerMinuteMax = 100'000;
 constexpr base::Duration kSoakMax = hours(24 * 7);
-constexpr base::Duration kWindowMax = hours(1);  // for so long does an API server keep events
+constexpr base::Duration kEventWindowMax = hours(1);  // for so long does an API server keep events
 constexpr std::int64_t kEvictionsMax = 1'000'000;
 constexpr std::int64_t kFactorMax = 100'000;  // percent
 
@@ -119,7 +119,7 @@ void read_rollout(Form& form, RolloutSettings& rollout, Problems& problems) {
   each.duration("canarySoak", rollout.canary_soak, seconds(0), kSoakMax);
   Form evictions(each.member("stopOnEvictions"), each.place("stopOnEvictions"), problems);
   evictions.boolean("watched", rollout.evictions.watched);
-  evictions.duration("window", rollout.evictions.window, seconds(10), kWindowMax);
+  evictions.duration("window", rollout.evictions.window, seconds(10), kEventWindowMax);
   evictions.integer("atLeast", rollout.evictions.at_least, 1, kEvictionsMax);
   evictions.integer("factorPercent", rollout.evictions.factor_percent, 100, kFactorMax);
   evictions.finish();

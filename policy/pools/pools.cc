@@ -4,10 +4,6 @@
 
 namespace tidemark::policy {
 
-bool TidemarkConfig::has_canary() const {
-  return rest.canary || std::ranges::any_of(pools, &Pool::canary);
-}
-
 TidemarkConfig drop_in() {
   TidemarkConfig config;
   config.rollout.staged = false;

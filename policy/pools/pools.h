@@ -86,7 +86,6 @@ struct TidemarkConfig {
   std::vector<WorkClass> classes;  // by ascending order
   ProfileSettings profiles;
 
-  bool has_canary() const;
 };
 
 // The settings without a `tidemark-config`: a replacement of Koordinator's manager, which enforces its own switches and

@@ -69,7 +69,6 @@ TEST(TidemarkConfigText, PoolsInheritTheDefaults) {
   EXPECT_EQ(canary.modes, (PoolModes{Mode::kEnforce, Mode::kObserve, {Mode::kObserve, {}}, Mode::kObserve}));
   EXPECT_EQ(canary.profile, Profile::kKoordinator);
   EXPECT_TRUE(canary.canary);
-  EXPECT_TRUE(config.has_canary());
   EXPECT_EQ(config.rollout, RolloutSettings());
   EXPECT_TRUE(config.classes.empty());
 }
@@ -575,7 +574,6 @@ TEST(TidemarkConfigText, TheExampleOfTheGuideIsGood) {
   const auto config = pools_must(text.substr(start, text.find("\n```", start) - start));
   EXPECT_EQ(config.pools.size(), 3U);
   EXPECT_EQ(config.classes.size(), 4U);
-  EXPECT_TRUE(config.has_canary());
   // What it says to be the defaults are the defaults.
   EXPECT_EQ(config.rollout, RolloutSettings());
 }

@@ -6,7 +6,6 @@
 #include "base/text.h"
 #include "policy/priority/class_weights.h"
 #include "policy/priority/cpu_priority.h"
-#include "policy/render/priority_text.h"
 #include "policy/testing/tasks.h"
 
 namespace tidemark::policy {
@@ -25,7 +24,7 @@ std::int64_t number(const std::string& text) {
 //   cpu-policy groupIdentity|coreSched
 //   own-groups-below GROUP
 //   class-of lsr|ls|be on|off IDENTITY [idle]
-// "priorities" asks, "tell" asks in words.
+// "priorities" asks.
 class PriorityScenario {
  public:
   PriorityScenario() { input_.groups = {"kubepods", "kubepods/burstable", "kubepods/besteffort"}; }
@@ -54,11 +53,10 @@ class PriorityScenario {
       qos.enable = words.next() == "on";
       qos.group_identity = number(words.next());
       qos.sched_idle = !words.empty() && words.next() == "idle" ? 1 : 0;
-    } else if (verb == "priorities" || verb == "tell") {
+    } else if (verb == "priorities") {
       const auto tasks = stage_.tasks();
       input_.tasks = tasks;
       const PriorityPlan plan = cpu_priority(input_);
-      if (verb == "tell") return testing::answers_of(render_text(plan));
       answers = testing::lines_of(plan.intents);
       for (const auto& each : plan.refused) answers.push_back(cat("> ", each.group, " refused: ", each.why));
       if (offline_runs_idle(input_)) answers.emplace_back("> offline runs idle");
@@ -88,8 +86,7 @@ class PriorityScenario {
   PriorityInput input_;
 };
 
-// Beside the tasks: "class NAME WEIGHT [LOW-PERCENT]", "no-classes", "idle yes|no"; "weights" asks, "tell" asks in
-// words.
+// Beside the tasks: "class NAME WEIGHT [LOW-PERCENT]", "no-classes", "idle yes|no"; "weights" asks.
 class WeightScenario {
  public:
   std::vector<std::string> run(std::string_view line) {
@@ -106,10 +103,9 @@ class WeightScenario {
       classes_.clear();
     } else if (verb == "idle") {
       idle_ = words.next() == "yes";
-    } else if (verb == "weights" || verb == "tell") {
+    } else if (verb == "weights") {
       const auto tasks = stage_.tasks();
       const ClassWeightsPlan plan = class_weights({tasks, classes_, idle_});
-      if (verb == "tell") return testing::answers_of(render_text(plan));
       answers = testing::lines_of(plan.intents);
       for (const auto& each : plan.without_weight) answers.push_back(cat("> ", each, " without weight"));
       if (group_shares_of_limits(classes_, idle_)) answers.emplace_back("> shares of groups: the limits'");

@@ -7,7 +7,7 @@
 #include "model/names.h"
 
 namespace tidemark::policy {
-namespace {
+namespace overcommit_text_test {
 
 using model::CpuMilli;
 using model::MemoryBytes;
@@ -157,5 +157,5 @@ TEST(AmountText, MemoryIsExactAndRoundedDownForPeople) {
   EXPECT_EQ(amount_text(MemoryBytes::max_value()), "9223372036854775807 (7.9 EiB)");
 }
 
-}  // namespace
+}  // namespace overcommit_text_test
 }  // namespace tidemark::policy

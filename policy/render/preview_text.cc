@@ -13,7 +13,7 @@ namespace {
 
 using base::cat;
 
-constexpr std::array<std::string_view, 6> kPhases{"base", "rising", "open", "falling", "frozen", "overridden"};
+constexpr std::array<std::string_view, 6> kPhaseWords{"base", "rising", "open", "falling", "frozen", "overridden"};
 constexpr std::array<std::string_view, 7> kDays{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
 
 std::int64_t seconds(base::WallTime at) {
@@ -21,7 +21,7 @@ std::int64_t seconds(base::WallTime at) {
 }
 
 std::string_view phase_word(const LineTerms& terms) {
-  return kPhases.at(static_cast<std::size_t>(terms.phase));
+  return kPhaseWords.at(static_cast<std::size_t>(terms.phase));
 }
 
 std::string_view days_word(OnDays on) {

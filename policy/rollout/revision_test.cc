@@ -13,7 +13,7 @@ namespace {
 
 using base::cat;
 
-const base::WallTime kStart{std::chrono::hours(24 * 365 * 50)};
+const base::WallTime kRevisionStart{std::chrono::hours(24 * 365 * 50)};
 
 SettingsTexts texts(std::string colocation, std::optional<std::string> tidemark = std::nullopt) {
   return {{{"colocation-config", std::move(colocation)}}, std::move(tidemark)};
@@ -54,7 +54,7 @@ TEST(RevisionBooks, KeepsTheLastTenAndThoseInUse) {
   RevisionBook book;
   const std::string first = hash_of(texts("0"));
   const std::vector<std::string> needed{first};
-  for (int i = 0; i < 25; ++i) book = with_revision(std::move(book), texts(cat(i)), needed, kStart);
+  for (int i = 0; i < 25; ++i) book = with_revision(std::move(book), texts(cat(i)), needed, kRevisionStart);
   ASSERT_EQ(book.size(), kRevisionsMax);
   EXPECT_EQ(book.front().hash, first);
   EXPECT_EQ(book.front().number, 1);
@@ -64,11 +64,11 @@ TEST(RevisionBooks, KeepsTheLastTenAndThoseInUse) {
 
 TEST(RevisionBooks, ReturningTextGetsANewNumber) {
   RevisionBook book;
-  for (const char* text : {"a", "b", "c"}) book = with_revision(std::move(book), texts(text), {}, kStart);
+  for (const char* text : {"a", "b", "c"}) book = with_revision(std::move(book), texts(text), {}, kRevisionStart);
   book[0].completed = true;
-  const auto same = with_revision(book, texts("c"), {}, kStart + std::chrono::hours(1));
+  const auto same = with_revision(book, texts("c"), {}, kRevisionStart + std::chrono::hours(1));
   EXPECT_EQ(same, book);
-  book = with_revision(std::move(book), texts("a"), {}, kStart);
+  book = with_revision(std::move(book), texts("a"), {}, kRevisionStart);
   ASSERT_EQ(book.size(), 3U);
   EXPECT_EQ(book.front().number, 2);
   EXPECT_EQ(book.back().number, 4);
@@ -80,7 +80,7 @@ TEST(RevisionBooks, StaysWithinItsBytes) {
   RevisionBook book;
   for (int i = 0; i < 10; ++i) {
     book = with_revision(std::move(book), texts(cat(i, std::string(200 * 1024, '"'))), {},
-                         kStart);  // twice as long when stored
+                         kRevisionStart);  // twice as long when stored
     std::size_t bytes = 0;
     for (const auto& revision : book) bytes += stored_bytes(revision);
     EXPECT_LE(bytes, kRevisionBytesMax);
@@ -92,7 +92,7 @@ TEST(RevisionBooks, StaysWithinItsBytes) {
   EXPECT_FALSE(fits(book, texts(std::string(200 * 1024, '"')), needed));
   EXPECT_TRUE(fits(book, texts(std::string(200 * 1024, '"')), {}));
   EXPECT_TRUE(fits(book, texts("small"), needed));
-  const auto huge = with_revision(book, texts(std::string(900 * 1024, 'x')), needed, kStart);
+  const auto huge = with_revision(book, texts(std::string(900 * 1024, 'x')), needed, kRevisionStart);
   EXPECT_EQ(huge, book) << "one that is too large by itself is not kept";
 }
 
@@ -111,20 +111,20 @@ RolloutState busy() {
   state.layers = {{hash_of(texts("a")), kAllNodes, kAllNodes},
                   {hash_of(texts("b", "schema: 1")), kAllNodes, order_of("n7")}};
   state.phase = Phase::kFleet;
-  state.began = kStart;
-  state.looked = kStart + std::chrono::milliseconds(1500);
+  state.began = kRevisionStart;
+  state.looked = kRevisionStart + std::chrono::milliseconds(1500);
   state.soaked = std::chrono::minutes(3);
-  state.grants = {{kStart, 3}, {kStart + std::chrono::seconds(5), 8}};
+  state.grants = {{kRevisionStart, 3}, {kRevisionStart + std::chrono::seconds(5), 8}};
   state.baselines = {{"night", 4}};
-  state.hold = Hold{model::Reason::kRolloutEvictionSpike, kStart, std::nullopt, "night", 31, 12};
+  state.hold = Hold{model::Reason::kRolloutEvictionSpike, kRevisionStart, std::nullopt, "night", 31, 12};
   state.request = "r-1";
   return state;
 }
 
 RevisionBook two() {
   RevisionBook book;
-  book = with_revision(std::move(book), texts("a"), {}, kStart);
-  book = with_revision(std::move(book), texts("b", "schema: 1"), {}, kStart + std::chrono::seconds(1));
+  book = with_revision(std::move(book), texts("a"), {}, kRevisionStart);
+  book = with_revision(std::move(book), texts("b", "schema: 1"), {}, kRevisionStart + std::chrono::seconds(1));
   book[0].completed = true;
   return book;
 }
@@ -139,8 +139,8 @@ TEST(StoredRollout, ReadsWhatItWrote) {
 }
 
 TEST(StoredRollout, WritesNothingAgainOfATimeThatIsFinerThanWhatIsStored) {
-  auto book = with_revision({}, texts("a"), {}, kStart);
-  book = with_revision(std::move(book), texts("b", "schema: 1"), {}, kStart + std::chrono::nanoseconds(581'707'123));
+  auto book = with_revision({}, texts("a"), {}, kRevisionStart);
+  book = with_revision(std::move(book), texts("b", "schema: 1"), {}, kRevisionStart + std::chrono::nanoseconds(581'707'123));
   const auto stored = decode_stored(data_of(book, busy()));
   EXPECT_EQ(stored.book, book);
   EXPECT_TRUE(stored_changes(stored, book, busy()).empty());
@@ -192,15 +192,15 @@ TEST(StoredRollout, ARequestIsReadAsItWasWritten) {
   request.verb = RolloutRequest::Verb::kTake;
   request.revision = "abc";
   request.at_once = true;
-  request.at = kStart;
-  request.until = kStart + std::chrono::hours(2);
+  request.at = kRevisionStart;
+  request.until = kRevisionStart + std::chrono::hours(2);
   const auto read = decode_request(encode_request(request, "a \"reason\""));
   ASSERT_TRUE(read.has_value()) << read.error().message;
   EXPECT_EQ(read->id, "x");
   EXPECT_EQ(read->verb, request.verb);
   EXPECT_EQ(read->revision, "abc");
   EXPECT_TRUE(read->at_once);
-  EXPECT_EQ(read->at, kStart);
+  EXPECT_EQ(read->at, kRevisionStart);
   EXPECT_EQ(read->until, request.until);
   const auto stored = decode_stored({{"request", "{\"schema\":1}"}});
   EXPECT_FALSE(stored.request);

@@ -28,7 +28,7 @@ void write(base::JsonWriter& json, const LineOverride& line) {
   json.member("since", base::format_rfc3339(line.since)).member("until", base::format_rfc3339(line.until));
 }
 
-std::optional<WallTime> read_time(Form& form, std::string_view key) {
+std::optional<WallTime> read_moment(Form& form, std::string_view key) {
   std::string text;
   form.text(key, text);
   const auto when = base::parse_rfc3339(text);
@@ -50,8 +50,8 @@ LineOverride read(Form& form) {
   if (!out.line.cpu && !out.line.memory) form.missing("cpu", "or memory, or both");
   read_words(form, "by", kByBytesMax, out.who);
   read_words(form, "why", kWhyBytesMax, out.why);
-  const auto since = read_time(form, "since");
-  const auto until = read_time(form, "until");
+  const auto since = read_moment(form, "since");
+  const auto until = read_moment(form, "until");
   if (since && until) {
     out.since = whole_second(*since);
     out.until = whole_second(*until);

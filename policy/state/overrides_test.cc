@@ -14,21 +14,21 @@ using namespace std::chrono_literals;
 using base::WallTime;
 using model::Reason;
 
-constexpr WallTime kNow{std::chrono::hours(24 * 365 * 56)};
+constexpr WallTime kOverrideNow{std::chrono::hours(24 * 365 * 56)};
 
 OverrideCommand order(LinePercent line, base::Duration lasts, std::string why = "a test") {
-  return {line, "ann@ops", std::move(why), kNow + lasts};
+  return {line, "ann@ops", std::move(why), kOverrideNow + lasts};
 }
 OverrideCommand clear() {
   return {std::nullopt, "ann@ops", "over", {}};
 }
-Overrides given(const Overrides& before, std::string_view pool, const OverrideCommand& command, WallTime now = kNow) {
+Overrides given(const Overrides& before, std::string_view pool, const OverrideCommand& command, WallTime now = kOverrideNow) {
   const auto commanded = command_override(before, pool, command, now);
   EXPECT_TRUE(commanded) << commanded.error().message;
   return commanded ? commanded->overrides : Overrides();
 }
 std::string refusal(const OverrideCommand& command) {
-  const auto commanded = command_override({}, "web", command, kNow);
+  const auto commanded = command_override({}, "web", command, kOverrideNow);
   return commanded ? "taken" : commanded.error().message;
 }
 
@@ -46,7 +46,7 @@ TEST(Overrides, ReadsWhatItWrote) {
 
 TEST(Overrides, NewOneReplacesAndReturnsTheOldOne) {
   const auto before = given({}, "web", order({60, 55}, 2h));
-  const auto commanded = *command_override(before, "web", order({40, std::nullopt}, 1h), kNow);
+  const auto commanded = *command_override(before, "web", order({40, std::nullopt}, 1h), kOverrideNow);
   EXPECT_EQ(commanded.before->line, (LinePercent{60, 55}));
   EXPECT_EQ(commanded.after->line, (LinePercent{40, std::nullopt}));
   EXPECT_EQ(commanded.overrides.pools.size(), 1u);
@@ -55,7 +55,7 @@ TEST(Overrides, NewOneReplacesAndReturnsTheOldOne) {
 
 TEST(Overrides, TheSameAgainChangesNothing) {
   const auto before = given({}, "web", order({60, 55}, 2h));
-  const auto again = *command_override(before, "web", order({60, 55}, 2h), kNow);
+  const auto again = *command_override(before, "web", order({60, 55}, 2h), kOverrideNow);
   EXPECT_EQ(again.effect, OverrideEffect::kAlready);
   EXPECT_EQ(again.overrides, before);
 }
@@ -63,24 +63,24 @@ TEST(Overrides, TheSameAgainChangesNothing) {
 TEST(Overrides, ClearingRemovesAnExistingOne) {
   const auto before = given({}, "web", order({60, 55}, 2h));
   EXPECT_FALSE(given(before, "web", clear()).any());
-  EXPECT_EQ(command_override(before, "batch", clear(), kNow)->effect, OverrideEffect::kNothing);
-  EXPECT_EQ(command_override(before, "", clear(), kNow)->effect, OverrideEffect::kNothing);
+  EXPECT_EQ(command_override(before, "batch", clear(), kOverrideNow)->effect, OverrideEffect::kNothing);
+  EXPECT_EQ(command_override(before, "", clear(), kOverrideNow)->effect, OverrideEffect::kNothing);
 }
 
 // Overrides expire by the manager's clock; the clock of an operator may be hours ahead.
 TEST(Overrides, AClockThatIsAheadThrowsNothingAway) {
   auto before = given({}, "web", order({60, 55}, 2h));
   before = given(before, "", order({70, std::nullopt}, 1h));
-  const auto late = *command_override(before, "batch", order({50, 50}, 6h), kNow + 3h);
+  const auto late = *command_override(before, "batch", order({50, 50}, 6h), kOverrideNow + 3h);
   ASSERT_NE(late.overrides.of("web"), nullptr);
   EXPECT_EQ(*late.overrides.of("web"), *before.of("web"));
   EXPECT_TRUE(late.overrides.cluster);
-  const auto cleared = *command_override(before, "web", clear(), kNow + 3h);
+  const auto cleared = *command_override(before, "web", clear(), kOverrideNow + 3h);
   EXPECT_EQ(cleared.effect, OverrideEffect::kSet) << "by the manager's clock it may hold still";
   EXPECT_EQ(cleared.overrides.of("web"), nullptr);
-  const auto again = *command_override(before, "web", order({60, 55}, 8h), kNow + 3h);
+  const auto again = *command_override(before, "web", order({60, 55}, 8h), kOverrideNow + 3h);
   EXPECT_EQ(again.effect, OverrideEffect::kSet);
-  const auto day = *command_override(before, "batch", order({50, 50}, 48h), kNow + 2h + kOverrideKeptEnded);
+  const auto day = *command_override(before, "batch", order({50, 50}, 48h), kOverrideNow + 2h + kOverrideKeptEnded);
   EXPECT_EQ(day.overrides.pools.size(), 1u) << "what ended a day ago goes";
   EXPECT_FALSE(day.overrides.cluster);
 }
@@ -101,22 +101,22 @@ TEST(Overrides, ThereIsRoomForSoManyPoolsAndNoMore) {
     overrides = given(overrides, base::cat("pool-", i), order({50, 50}, 1h, std::string(kWhyBytesMax, 'x')));
   }
   EXPECT_LT(format_overrides(overrides).size(), kOverridesBytesMax);
-  const auto more = command_override(overrides, "one-more", order({50, 50}, 1h), kNow);
+  const auto more = command_override(overrides, "one-more", order({50, 50}, 1h), kOverrideNow);
   ASSERT_FALSE(more);
   EXPECT_EQ(more.error().kind, ErrorKind::kExhausted);
-  EXPECT_TRUE(command_override(overrides, "pool-7", order({60, 50}, 1h), kNow)) << "its own place";
-  EXPECT_TRUE(command_override(overrides, "one-more", order({50, 50}, 48h), kNow + 1h + kOverrideKeptEnded))
+  EXPECT_TRUE(command_override(overrides, "pool-7", order({60, 50}, 1h), kOverrideNow)) << "its own place";
+  EXPECT_TRUE(command_override(overrides, "one-more", order({50, 50}, 48h), kOverrideNow + 1h + kOverrideKeptEnded))
       << "those that ended long ago make room";
 }
 
 TEST(Overrides, OfAPoolHoldItsOwnAndTheClustersUntilEachEnds) {
   auto overrides = given({}, "web", order({60, 55}, 2h));
   overrides = given(overrides, "", order({70, std::nullopt}, 1h));
-  EXPECT_EQ(overrides_of(overrides, "web", kNow).size(), 2u);
-  EXPECT_EQ(overrides_of(overrides, "other", kNow).size(), 1u);
-  EXPECT_EQ(overrides_of(overrides, "other", kNow + 1h).size(), 0u) << "to the moment";
-  EXPECT_EQ(overrides_of(overrides, "web", kNow + 1h).size(), 1u);
-  EXPECT_EQ(overrides_of(overrides, "web", kNow + 2h).size(), 0u);
+  EXPECT_EQ(overrides_of(overrides, "web", kOverrideNow).size(), 2u);
+  EXPECT_EQ(overrides_of(overrides, "other", kOverrideNow).size(), 1u);
+  EXPECT_EQ(overrides_of(overrides, "other", kOverrideNow + 1h).size(), 0u) << "to the moment";
+  EXPECT_EQ(overrides_of(overrides, "web", kOverrideNow + 1h).size(), 1u);
+  EXPECT_EQ(overrides_of(overrides, "web", kOverrideNow + 2h).size(), 0u);
 }
 
 TEST(Overrides, ReportsStoredProblemsWithPlaces) {
@@ -161,7 +161,7 @@ TEST(Overrides, TheLastGoodTextHolds) {
   EXPECT_EQ(next_overrides({}, std::nullopt).trouble, std::nullopt) << "nothing was ever ordered";
   EXPECT_EQ(next_overrides({}, "{").state.overrides, std::nullopt);
   // An operator restores a backup.
-  const auto later = given(overrides, "web", clear(), kNow + 1s);
+  const auto later = given(overrides, "web", clear(), kOverrideNow + 1s);
   step = next_overrides(step.state, format_overrides(later));
   EXPECT_EQ(step.state.overrides, later);
   const auto old = next_overrides(step.state, text);
@@ -172,19 +172,19 @@ TEST(Overrides, TheLastGoodTextHolds) {
 TEST(Overrides, ReportsEachStartAndEndOnce) {
   const auto none = Overrides();
   const auto one = given(none, "web", order({60, 55}, 2h));
-  auto changes = override_changes(none, kNow, one, kNow);
+  auto changes = override_changes(none, kOverrideNow, one, kOverrideNow);
   ASSERT_EQ(changes.size(), 1u);
   EXPECT_EQ(changes[0].pool, "web");
   EXPECT_EQ(changes[0].reason, Reason::kLineOverridden);
-  EXPECT_TRUE(override_changes(one, kNow, one, kNow + 1h).empty());
-  changes = override_changes(one, kNow, one, kNow + 2h);
+  EXPECT_TRUE(override_changes(one, kOverrideNow, one, kOverrideNow + 1h).empty());
+  changes = override_changes(one, kOverrideNow, one, kOverrideNow + 2h);
   ASSERT_EQ(changes.size(), 1u);
   EXPECT_EQ(changes[0].reason, Reason::kLineOverrideEnded);
-  EXPECT_TRUE(override_changes(one, kNow + 2h, one, kNow + 3h).empty());
-  changes = override_changes(one, kNow, given(one, "web", clear(), kNow + 1h), kNow + 1h);
+  EXPECT_TRUE(override_changes(one, kOverrideNow + 2h, one, kOverrideNow + 3h).empty());
+  changes = override_changes(one, kOverrideNow, given(one, "web", clear(), kOverrideNow + 1h), kOverrideNow + 1h);
   ASSERT_EQ(changes.size(), 1u);
   EXPECT_EQ(changes[0].reason, Reason::kLineOverrideCleared);
-  changes = override_changes(one, kNow, given(one, "", order({10, 10}, 1h)), kNow);
+  changes = override_changes(one, kOverrideNow, given(one, "", order({10, 10}, 1h)), kOverrideNow);
   ASSERT_EQ(changes.size(), 1u);
   EXPECT_EQ(changes[0].pool, "");
 }

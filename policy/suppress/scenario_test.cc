@@ -3,16 +3,14 @@
 //   step [after DURATION]     a pass, a second after the one before
 //   writes                    what the last pass wanted of each group
 //   classes                   how it shared what offline work has
-//   explain                   the text for people
 #include <gtest/gtest.h>
 
 #include <memory>
 
-#include "policy/render/suppress_text.h"
 #include "policy/suppress/testing/stage.h"
 
 namespace tidemark::policy {
-namespace {
+namespace suppress_scenario_test {
 
 using base::cat;
 
@@ -55,11 +53,6 @@ class Scenario {
     } else if (verb == "classes") {
       for (const ClassShare& each : last_.classes) answers.push_back(class_line(each));
       if (answers.empty()) answers.emplace_back("> none");
-    } else if (verb == "explain") {
-      const std::string told = suppress_text(last_);
-      for (const auto each : base::split(told, '\n')) {
-        if (!each.empty()) answers.push_back(cat("> ", each));
-      }
     } else if (!stage_.take(verb, words)) {
       throw std::runtime_error(cat("no such verb: ", verb));
     }
@@ -91,5 +84,5 @@ TEST(SuppressScenarios, MatchTheScenarioFiles) {
   });
 }
 
-}  // namespace
+}  // namespace suppress_scenario_test
 }  // namespace tidemark::policy

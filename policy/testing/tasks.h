@@ -46,9 +46,6 @@ class TaskStage {
 // A line for each group: "> GROUP shares 2048 [TM-LIMIT-001], quota -1 [TM-LIMIT-003]".
 std::vector<std::string> lines_of(std::span<const Intent> intents);
 
-// A text as answers, a line each.
-std::vector<std::string> answers_of(std::string_view text);
-
 // A node of any tasks, some of them wild; the sums are right.
 std::vector<model::Task> any_tasks(std::mt19937_64& random);
 std::vector<const model::Task*> pointers(const std::vector<model::Task>& tasks);
@@ -195,13 +192,6 @@ inline std::vector<std::string> lines_of(std::span<const Intent> intents) {
     before = &intent;
   }
   if (lines.empty()) lines.emplace_back("> nothing");
-  return lines;
-}
-
-inline std::vector<std::string> answers_of(std::string_view text) {
-  std::vector<std::string> lines;
-  if (!text.empty()) text.remove_suffix(1);
-  for (const auto line : base::split(text, '\n')) lines.push_back(base::cat("> ", line));
   return lines;
 }
 

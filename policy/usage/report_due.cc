@@ -7,7 +7,7 @@
 namespace tidemark::policy {
 namespace {
 
-constexpr std::int64_t kPermille = 1000;
+constexpr std::int64_t kWholePermille = 1000;
 constexpr std::int64_t kPermilleOfPercent = 10;
 
 // |now − reported| in thousandths of capacity; nullopt without a value to compare.
@@ -24,7 +24,7 @@ std::optional<ReportMoved> largest_move(const ReportedLevels& told, const Report
     const __int128 apart =
         before < after ? static_cast<__int128>(after) - before : static_cast<__int128>(before) - after;
     const auto permille = static_cast<std::int64_t>(
-        std::min<__int128>(apart * kPermille / capacity, std::numeric_limits<std::int64_t>::max()));
+        std::min<__int128>(apart * kWholePermille / capacity, std::numeric_limits<std::int64_t>::max()));
     if (!largest || permille > largest->permille) largest = ReportMoved{subject, resource, before, after, permille};
   };
   for (const Pair& each : std::array{Pair{ReportSubject::kNode, told.node, observation.levels.node},

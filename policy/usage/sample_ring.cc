@@ -15,7 +15,7 @@ std::size_t slots_for(base::Duration window) {
   return static_cast<std::size_t>(std::max<std::int64_t>(milliseconds(window), 0) / milliseconds(kSampleGapMin)) + 2;
 }
 
-constexpr base::Duration kWindowMax = std::chrono::hours(24);
+constexpr base::Duration kRingWindowMax = std::chrono::hours(24);
 
 constexpr float kP50 = 0.5F;
 constexpr float kP90 = 0.9F;
@@ -59,7 +59,7 @@ std::size_t percentile_index(std::size_t n, float p) {
 }
 
 SampleRing::SampleRing(base::Duration window) {
-  window = std::clamp(window, base::Duration(0), kWindowMax);
+  window = std::clamp(window, base::Duration(0), kRingWindowMax);
   slots_.resize(slots_for(window));
   window_ms_ = milliseconds(window);
 }
@@ -102,7 +102,7 @@ SampleTaken SampleRing::add(const UsageSample& sample) {
 }
 
 void SampleRing::set_window(base::Duration window) {
-  window = std::clamp(window, base::Duration(0), kWindowMax);
+  window = std::clamp(window, base::Duration(0), kRingWindowMax);
   if (milliseconds(window) == window_ms_) return;
   window_ms_ = milliseconds(window);
   std::vector<Slot> slots(slots_for(window));
