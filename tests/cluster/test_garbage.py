@@ -313,7 +313,7 @@ class Garbage(WithApi):
         wait_for(nothing_good, "settings and orders reported as bad", component)
         for name, keys in {colocation.SETTINGS_NAME: SETTINGS_KEYS, **OUR_MAPS}.items():
             for key in (name,) if name == colocation.TIDEMARK_CONFIG else keys:
-                if name.startswith("tidemark-history-"):  # read only if in use: test_profiles
+                if name.startswith("tidemark-history-"):  # read only if in use
                     continue
                 if name == colocation.REVISIONS and key == "revision-7" or key == "counts.json":
                     continue

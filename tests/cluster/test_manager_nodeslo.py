@@ -14,13 +14,6 @@ EVENTS = "/api/v1/namespaces/koordinator-system/events"
 BANDWIDTH = "node.koordinator.sh/network-bandwidth"
 CAPACITY = {"cpu": "32", "memory": "128Gi", "pods": "110"}
 
-# One field of each part that shows which settings are in force, two values for it, and its path in the spec.
-PARTS = {
-    "resource-threshold-config": ("cpuSuppressThresholdPercent", 51, 52, "resourceUsedThresholdWithBE"),
-    "resource-qos-config": ("policies", {"cpuPolicy": "coreSched"}, {"cpuPolicy": "groupIdentity"}, "resourceQOSStrategy"),
-    "cpu-burst-config": ("cpuBurstPercent", 501, 502, "cpuBurstStrategy"),
-    "system-config": ("watermarkScaleFactor", 151, 152, "systemStrategy"),
-}
 DEFAULTS = {
     "resourceUsedThresholdWithBE": {
         "enable": False, "cpuSuppressThresholdPercent": 65, "cpuSuppressPolicy": "cpuset", "memoryEvictThresholdPercent": 70,
@@ -74,9 +67,6 @@ class WithNodes(WithManager):
             lambda: (self.spec(node) or {}).get(part, {}).get(field) == value, f"{field} {value!r} on {node}, found {self.spec(node)}", component, 20
         )
 
-    def wait_interval(self, component: Component, node: str, seconds: int) -> None:
-        wait_for(lambda: (self.collect(node) or {}).get("reportIntervalSeconds") == seconds, f"an interval of {seconds} s on {node}", component)
-
     def wait_told(self, component: Component) -> None:
         """Waits until the manager handled all earlier changes: after a new node has its specs, they are settled."""
         last = self.make_node(f"last-{len(self.nodes)}")
@@ -88,9 +78,6 @@ class WithNodes(WithManager):
             event["message"] for event in items
             if event["reason"] == reason and event["type"] == "Warning" and event["involvedObject"]["name"] == colocation.SETTINGS_NAME
         ]
-
-    def clear_events(self) -> None:
-        must(self.api.request("DELETE", EVENTS), 200, 404)
 
 
 class Golden(WithNodes):
@@ -125,69 +112,6 @@ class Golden(WithNodes):
 
 
 class Settings(WithNodes):
-    def test_bad_json_in_each_key_keeps_the_old_value_and_raises_the_event(self):
-        """Contract 4.3: that key keeps its old value, the other keys are applied, Warning event SLOCfgUnmarshalFailed."""
-        node = self.make_node("keys")
-        colocation.put_data(self.api, {key: json.dumps({"clusterStrategy": {field: first}}) for key, (field, first, _, _) in PARTS.items()})
-        component = self.start()
-        for field, first, _, part in PARTS.values():
-            self.wait_part(component, node, part, field, first)
-        for bad in PARTS:
-            with self.subTest(bad=bad):
-                self.clear_events()
-                colocation.put_data(self.api, {
-                    key: "{" if key == bad else json.dumps({"clusterStrategy": {field: second}}) for key, (field, _, second, _) in PARTS.items()
-                })
-                for key, (field, first, second, part) in PARTS.items():
-                    self.wait_part(component, node, part, field, first if key == bad else second)
-                wait_for(lambda: self.events("SLOCfgUnmarshalFailed"), "the event", component)
-                self.assertIn(bad, self.events("SLOCfgUnmarshalFailed")[0])
-                self.assertEqual(0, component.metrics()["tidemark_manager_config_good"])
-                colocation.put_data(self.api, {key: json.dumps({"clusterStrategy": {field: first}}) for key, (field, first, _, _) in PARTS.items()})
-                for field, first, _, part in PARTS.values():
-                    self.wait_part(component, node, part, field, first)
-                self.assertEqual(1, component.metrics()["tidemark_manager_config_good"])
-
-    def test_bad_json_of_host_applications(self):
-        node = self.make_node("hosts")
-        application = {"name": "nginx", "priority": "koord-prod", "qos": "LS"}
-        colocation.put_data(self.api, {"host-application-config": json.dumps({"applications": [application]})})
-        component = self.start()
-        self.wait_spec(component, node, {**DEFAULTS, "hostApplications": [application]})
-        self.clear_events()
-        colocation.put_data(self.api, {"host-application-config": '{"applications":{}}', "cpu-burst-config": '{"clusterStrategy":{"cpuBurstPercent":7}}'})
-        self.wait_part(component, node, "cpuBurstStrategy", "cpuBurstPercent", 7)
-        self.assertEqual([application], self.spec(node)["hostApplications"])
-        wait_for(lambda: self.events("SLOCfgUnmarshalFailed"), "the event", component)
-        colocation.put_data(self.api, {"host-application-config": None, "cpu-burst-config": None})
-        self.wait_spec(component, node, DEFAULTS)
-
-    def test_an_empty_text_is_bad_and_a_missing_key_means_defaults(self):
-        node = self.make_node("empty")
-        colocation.put_data(self.api, {"resource-threshold-config": json.dumps({"clusterStrategy": {"cpuSuppressThresholdPercent": 51}})})
-        component = self.start()
-        self.wait_part(component, node, "resourceUsedThresholdWithBE", "cpuSuppressThresholdPercent", 51)
-        self.clear_events()
-        colocation.put_data(self.api, {"resource-threshold-config": ""})
-        wait_for(lambda: self.events("SLOCfgUnmarshalFailed"), "the event", component)
-        self.wait_told(component)
-        self.wait_part(component, node, "resourceUsedThresholdWithBE", "cpuSuppressThresholdPercent", 51)
-        colocation.put_data(self.api, {"resource-threshold-config": None})
-        self.wait_spec(component, node, DEFAULTS)
-
-    def test_a_deleted_configmap_leaves_the_settings_in_force(self):
-        """Contract 4.3: the delete event is ignored; without a ConfigMap at first use the defaults hold."""
-        node = self.make_node("deleted")
-        colocation.put_data(self.api, {"resource-threshold-config": json.dumps({"clusterStrategy": {"cpuSuppressThresholdPercent": 51}})})
-        component = self.start()
-        self.wait_part(component, node, "resourceUsedThresholdWithBE", "cpuSuppressThresholdPercent", 51)
-        must(self.api.request("DELETE", f"{colocation.SETTINGS}/{colocation.SETTINGS_NAME}"))
-        self.wait_told(component)
-        self.wait_part(component, node, "resourceUsedThresholdWithBE", "cpuSuppressThresholdPercent", 51)
-        component.stop()
-        component = self.start()
-        self.wait_spec(component, node, DEFAULTS)
-
     def test_a_spec_refused_by_the_schema_leaves_the_object_unchanged(self):
         node = self.make_node("refused")
         component = self.start()
@@ -237,22 +161,6 @@ class Explained(WithNodes):
 
 
 class Objects(WithNodes):
-    def test_objects_come_and_go_with_the_node(self):
-        component = self.start()
-        node = self.make_node("comes", annotations={BANDWIDTH: "99M"})
-        self.wait_spec(component, node, {**DEFAULTS, "systemStrategy": {"totalNetworkBandwidth": "99M"}})
-        self.wait_interval(component, node, 60)
-        must(self.api.request("DELETE", f"/api/v1/nodes/{node}"))
-        self.wait_spec(component, node, None)
-        self.wait_spec(component, node, None, NODEMETRICS)
-
-    def test_orphans_are_deleted_when_the_manager_starts(self):
-        for path, kind in ((NODESLOS, "NodeSLO"), (NODEMETRICS, "NodeMetric")):
-            must(self.api.request("POST", path, {"apiVersion": "slo.koordinator.sh/v1alpha1", "kind": kind, "metadata": {"name": "orphan"}, "spec": {}}))
-        component = self.start()
-        self.wait_spec(component, "orphan", None)
-        self.wait_spec(component, "orphan", None, NODEMETRICS)
-
     def test_a_foreign_edit_is_repaired_and_foreign_extensions_stay(self):
         node = self.make_node("edited")
         component = self.start()
@@ -264,27 +172,6 @@ class Objects(WithNodes):
         self.wait_spec(component, node, {**DEFAULTS, "extensions": mine})
         must(self.api.request("DELETE", f"{NODESLOS}/{node}"))
         self.wait_spec(component, node, DEFAULTS)
-
-    def test_nodemetric_specs_follow_the_strategy_and_stay_while_it_is_broken(self):
-        colocation.put_settings(self.api, {"enable": True, "metricReportIntervalSeconds": 30})
-        node = self.make_node("collect")
-        component = self.start()
-        self.wait_interval(component, node, 30)
-        # The agent's part of the object stays.
-        colocation.put_metric(self.api, node, {"nodeMetric": {"nodeUsage": {"resources": {"cpu": "1"}}}})
-        colocation.put_settings(self.api, {"enable": True, "metricReportIntervalSeconds": 40, "metricAggregatePolicy": {"durations": ["1m"]}})
-        self.wait_interval(component, node, 40)
-        self.assertEqual(["1m0s"], self.collect(node)["nodeAggregatePolicy"]["durations"])
-        self.assertIn("nodeMetric", must(self.api.request("GET", f"{NODEMETRICS}/{node}")).get("status"))
-
-        self.clear_events()
-        colocation.put_settings(self.api, "{")
-        wait_for(lambda: self.events("ColocationCfgUnmarshalFailed"), "the event", component)
-        must(self.api.request("PATCH", f"{NODEMETRICS}/{node}", {"spec": {"metricCollectPolicy": {"reportIntervalSeconds": 7}}}, content=MERGE))
-        self.wait_told(component)
-        self.assertEqual(7, self.collect(node)["reportIntervalSeconds"])
-        colocation.put_settings(self.api, {"enable": False, "metricReportIntervalSeconds": 40})
-        self.wait_spec(component, node, {"metricCollectPolicy": DEFAULT_COLLECT}, NODEMETRICS)
 
 
 if __name__ == "__main__":

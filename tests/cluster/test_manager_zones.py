@@ -12,15 +12,9 @@ from cluster.tidemark_process import Component, explain_json, wait_for
 JSON_PATCH = "application/json-patch+json"
 TOPOLOGIES = "/apis/topology.node.k8s.io/v1alpha1/noderesourcetopologies"
 BATCH_CPU, BATCH_MEMORY = "kubernetes.io/batch-cpu", "kubernetes.io/batch-memory"
-RATIO = "node.koordinator.sh/cpu-normalization-ratio"
-AMPLIFIED = "node.koordinator.sh/resource-amplification-ratio"
 CPU_INFO = "node.koordinator.sh/cpu-basic-info"
-THIRD_PARTY = "node.koordinator.sh/thirdPartyAllocations"
-SWITCH = "node.koordinator.sh/cpu-normalization-enabled"
 
 MODEL_A = json.dumps({"cpuModel": "Model A", "hyperThreadEnabled": True, "turboEnabled": False})
-RATIOS = json.dumps({"enable": True, "ratioModel": {"Model A": {"hyperThreadEnabledRatio": 1.25, "baseRatio": 1.1}}})
-AMPLIFY = json.dumps({"enable": True, "resourceAmplificationRatio": {"cpu": 2, "memory": 1.5}})
 
 
 def resources(cpu: str, memory: str) -> dict:
@@ -105,12 +99,6 @@ class WithTopology(WithManager):
     def annotation(self, node: str, key: str) -> str | None:
         return must(self.api.request("GET", f"/api/v1/nodes/{node}")).get("metadata.annotations", {}).get(key)
 
-    def annotate(self, node: str, values: dict) -> None:
-        must(self.api.request("PATCH", f"/api/v1/nodes/{node}", {"metadata": {"annotations": values}}, content=MERGE))
-
-    def cpu_info(self, node: str, text: str | None) -> None:
-        must(self.api.request("PATCH", f"{TOPOLOGIES}/{node}", {"metadata": {"annotations": {CPU_INFO: text}}}, content=MERGE))
-
     def wait_equal(self, wanted, question, what: str, component: Component, limit_s: float = 60) -> None:
         found = None
 
@@ -132,9 +120,6 @@ class WithTopology(WithManager):
             return [tuple(None if each is None or len(each) != 1 else as_int(next(iter(each))) for each in pair) for pair in self.zones(node)]
 
         self.wait_equal([(as_int(cpu), memory) for cpu, memory in wanted], amounts, "zones", component, limit_s)
-
-    def wait_annotation(self, node: str, key: str, wanted: str | None, component: Component, limit_s: float = 60) -> None:
-        self.wait_equal(wanted, lambda: self.annotation(node, key), key, component, limit_s)
 
 
 def as_int(text: str | None) -> int | None:
@@ -208,145 +193,6 @@ class Zones(WithTopology):
         colocation.put_metric(self.api, node, busy)
         self.wait_batch(node, "5800", component)
         self.assertEqual(before, must(self.api.request("GET", f"{TOPOLOGIES}/{node}"))["metadata.resourceVersion"])
-
-
-class Ratios(WithTopology):
-    def example_d(self, name: str) -> str:
-        """Contract 5.3, example D: capped at 20 %, times 1.25, less what YARN holds. The origin is the amount before YARN's part."""
-        colocation.put_data(self.api, {
-            "colocation-config": json.dumps({"enable": True, "batchCPUThresholdPercent": 20}), "cpu-normalization-config": RATIOS,
-        })
-        yarn = {"allocations": [{"name": "hadoop-yarn", "priority": "koord-batch", "resources": {BATCH_CPU: "3k", BATCH_MEMORY: "0"}}]}
-        node = self.node(name, annotations={THIRD_PARTY: json.dumps(yarn)})
-        self.topology(node)
-        return node
-
-    def test_example_d_with_and_without_its_sources(self):
-        node = self.example_d("ratio-d")
-        component = self.run_manager("--leader-elect=false")
-        self.wait_batch(node, "5000", component)
-        self.assertEqual(8000, as_int(colocation.origin(self.api, node)[BATCH_CPU]))
-        self.wait_annotation(node, RATIO, "1.25", component)
-        self.wait_annotation(node, AMPLIFIED, '{"cpu":1.25}', component)
-        # A zone's cap is 20 % of its 16 cores; YARN's part stays in the zones.
-        self.wait_zones(node, [("3000", ZONES[0][1]), ("4000", ZONES[1][1])], component)
-        shown = explain_json(node)
-        self.assertEqual(125, shown["normalization"]["ratioPercent"])
-
-        # The CPU model is gone: no ratio can be decided, so 1.00 counts and the annotation stays (contract 5.7).
-        self.cpu_info(node, None)
-        self.wait_batch(node, "3400", component)
-        self.assertEqual("1.25", self.annotation(node, RATIO))
-        self.cpu_info(node, MODEL_A)
-        self.wait_batch(node, "5000", component)
-        must(self.api.request("DELETE", f"{TOPOLOGIES}/{node}"))
-        self.wait_batch(node, "3400", component)
-        self.assertEqual("1.25", self.annotation(node, RATIO))
-
-    def test_garbage_in_every_text_that_decides_a_ratio(self):
-        node = self.example_d("ratio-garbage")
-        component = self.run_manager("--leader-elect=false")
-        self.wait_batch(node, "5000", component)
-        for garbage in ("no JSON", '{"cpuModel":7}', "", "[]", '{"cpuModel":"Model B"}'):
-            with self.subTest(cpu_info=garbage):
-                self.cpu_info(node, garbage)
-                self.wait_batch(node, "3400", component)
-                self.assertEqual("1.25", self.annotation(node, RATIO))
-                self.cpu_info(node, MODEL_A)
-                self.wait_batch(node, "5000", component)
-        for garbage in ("many", "-1", "NaN", "99", ""):
-            with self.subTest(ratio=garbage):
-                self.annotate(node, {RATIO: garbage})
-                self.wait_annotation(node, RATIO, "1.25", component)
-                self.wait_annotation(node, AMPLIFIED, '{"cpu":1.25}', component)
-        for garbage in ("no JSON", '{"cpu":"x"}', None):
-            with self.subTest(amplified=garbage):
-                self.annotate(node, {AMPLIFIED: garbage})
-                self.wait_annotation(node, AMPLIFIED, '{"cpu":1.25}', component)
-        # Contract 5.6: an unreadable amount is not subtracted.
-        self.annotate(node, {THIRD_PARTY: "no JSON"})
-        self.wait_batch(node, "8000", component)
-        self.assertIsNone(component.process.poll())
-
-    def test_the_label_outranks_the_settings_and_off_means_ratio_one(self):
-        node = self.example_d("ratio-label")
-        component = self.run_manager("--leader-elect=false")
-        self.wait_batch(node, "5000", component)
-        label = lambda text: must(self.api.request("PATCH", f"/api/v1/nodes/{node}", {"metadata": {"labels": {SWITCH: text}}}, content=MERGE))
-        label("false")
-        self.wait_batch(node, "3400", component)
-        self.wait_annotation(node, RATIO, "1.00", component)
-        self.wait_annotation(node, AMPLIFIED, None, component)
-        label("perhaps")
-        self.wait_equal("TM-NORM-005", lambda: explain_json(node)["normalization"]["reason"]["id"], "the reason of an unreadable label", component)
-        self.assertEqual("1.00", self.annotation(node, RATIO))
-        label(None)
-        self.wait_batch(node, "5000", component)
-        self.wait_annotation(node, RATIO, "1.25", component)
-        colocation.put_data(self.api, {"cpu-normalization-config": json.dumps({"enable": False})})
-        self.wait_annotation(node, RATIO, "1.00", component)
-        self.wait_batch(node, "3400", component)
-
-    def test_amplification_follows_its_settings_and_the_nodes_switch(self):
-        node = self.example_d("amplified")
-        colocation.put_data(self.api, {"resource-amplification-config": AMPLIFY})
-        component = self.run_manager("--leader-elect=false")
-        self.wait_annotation(node, AMPLIFIED, '{"cpu":2.50,"memory":1.50}', component)
-        colocation.put_data(self.api, {"resource-amplification-config": '{"enable":true,"resourceAmplificationRatio":{"memory":0.5}}'})
-        self.wait_annotation(node, AMPLIFIED, None, component)  # a ratio below 1 is an error
-        colocation.put_data(self.api, {"resource-amplification-config": None})
-        self.wait_annotation(node, AMPLIFIED, '{"cpu":1.25}', component)
-        # Contract 5.5: off removes the amplification and leaves the ratio.
-        colocation.put_settings(self.api, {"enable": False})
-        self.wait_annotation(node, AMPLIFIED, None, component)
-        self.assertEqual("1.25", self.annotation(node, RATIO))
-        self.assertEqual({}, {key: amount for key, amount in colocation.offered(self.api, node).items() if "batch" in key})
-
-
-class Plugins(WithTopology):
-    """`--noderesource-plugins`: a disabled plugin neither writes nor removes its fields."""
-
-    def settle(self, node: str, *plugins: str) -> Component:
-        component = self.run_manager("--leader-elect=false", *(f"--noderesource-plugins={words}" for words in plugins))
-        self.wait_batch(node, "5000" if not plugins else "3400", component)
-        return component
-
-    def test_each_ratio_has_a_switch_and_a_disabled_one_stays_unchanged(self):
-        colocation.put_data(self.api, {
-            "colocation-config": json.dumps({"enable": True, "batchCPUThresholdPercent": 20}),
-            "cpu-normalization-config": RATIOS, "resource-amplification-config": AMPLIFY,
-        })
-        yarn = {"allocations": [{"name": "hadoop-yarn", "priority": "koord-batch", "resources": {BATCH_CPU: "3k"}}]}
-        node = self.node("plugins", annotations={THIRD_PARTY: json.dumps(yarn)})
-        self.topology(node)
-        both = self.settle(node)
-        self.wait_annotation(node, AMPLIFIED, '{"cpu":2.50,"memory":1.50}', both)
-        both.stop()
-
-        # Both off: batch is as without normalization, and the annotations stay without their settings.
-        colocation.put_data(self.api, {"cpu-normalization-config": None, "resource-amplification-config": None})
-        neither = self.settle(node, "*,-CPUNormalization,-ResourceAmplification")
-        self.assertEqual(("1.25", '{"cpu":2.50,"memory":1.50}'), (self.annotation(node, RATIO), self.annotation(node, AMPLIFIED)))
-        neither.stop()
-
-        # Amplification alone uses the ratio on the node.
-        amplification = self.settle(node, "*,-CPUNormalization")
-        self.wait_annotation(node, AMPLIFIED, '{"cpu":1.25}', amplification)
-        self.assertEqual("1.25", self.annotation(node, RATIO))
-        amplification.stop()
-
-        # Normalization alone: without its settings the text is 1.00; amplification stays.
-        normalization = self.settle(node, "*,-ResourceAmplification")
-        self.wait_annotation(node, RATIO, "1.00", normalization)
-        self.assertEqual('{"cpu":1.25}', self.annotation(node, AMPLIFIED))
-
-    def test_zones_depend_on_the_batch_plugin(self):
-        node = self.node("no-batch")
-        self.topology(node)
-        component = self.run_manager("--leader-elect=false", "--noderesource-plugins=*,-BatchResource")
-        wait_for(lambda: "kubernetes.io/mid-cpu" in colocation.offered(self.api, node), "mid resources", component)
-        self.assertEqual([(None, None), (None, None)], self.zones(node))
-        self.assertNotIn(BATCH_CPU, colocation.offered(self.api, node))
 
 
 if __name__ == "__main__":

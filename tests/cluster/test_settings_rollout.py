@@ -78,10 +78,6 @@ class Rollouts(WithManager):
     def stored_layers(self) -> list[str]:
         return [layer["revision"] for layer in self.stored().get("state", {}).get("layers", [])]
 
-    def second_revision_is_in_force(self) -> bool:
-        second = self.stored().get("revision-2")
-        return second is not None and self.stored_layers()[-1:] == [second["hash"]]
-
     def events(self, about: str) -> list[str]:
         listed = self.api.request("GET", "/api/v1/namespaces/koordinator-system/events").get("items", [])
         return [event["reason"] for event in listed if event["involvedObject"]["name"] == about]
@@ -118,20 +114,6 @@ class Rollouts(WithManager):
             colocation.put_pod(self.api, node, pod)
             status = {"phase": "Failed", "reason": "Evicted", "message": "The node was low on resource: memory."}
             must(self.api.request("PATCH", f"/api/v1/namespaces/default/pods/{name}/status", {"status": status}, content=MERGE))
-
-    def test_without_a_tidemark_config_an_edit_is_everywhere_at_once_with_its_hash(self):
-        component = self.start(None)
-        # Not before its NodeSLO exists.
-        wait_for(lambda: all(carried for _, carried in self.look().values()), "a hash on every node", component)
-        hashes = {carried for _, carried in self.look().values()}
-        self.assertEqual(1, len(hashes), hashes)
-        colocation.put_settings(self.api, reclaim(50))
-        wait_for(lambda: len(self.with_percent(50)) == len(self.nodes), "the edit on every node", component)
-        after = {carried for _, carried in self.look().values()}
-        self.assertEqual(1, len(after), after)
-        self.assertNotEqual(hashes, after)
-        wanted = after.pop()
-        wait_for(lambda: self.stored_layers()[:1] == [wanted], "the settings in force to be stored", component)
 
     def test_canary_nodes_first_then_a_number_per_minute(self):
         component = self.start(settings_text(nodesPerMinute=240, canarySoak="4s"))
@@ -175,16 +157,6 @@ class Rollouts(WithManager):
         self.assertEqual(0, second.metrics()["tidemark_manager_config_good"])
         self.assertIn("ColocationCfgUnmarshalFailed", self.events("slo-controller-config"))
 
-    def test_a_restart_alone_moves_nothing_and_writes_no_settings(self):
-        component = self.start(settings_text(nodesPerMinute=1))
-        wait_for(self.stored_layers, "the settings in force to be stored", component)
-        component.stop()
-        version = must(self.api.request("GET", f"{SETTINGS}/{REVISIONS}"))["metadata.resourceVersion"]
-        second = self.run_manager(*FAST)
-        wait_for(lambda: second.metrics().get("tidemark_settings_nodes_unconfirmed") == 0, "nodes with their hash", second)
-        self.assertEqual(version, must(self.api.request("GET", f"{SETTINGS}/{REVISIONS}"))["metadata.resourceVersion"])
-        self.assertEqual(set(self.nodes), self.with_percent(60))
-
     def test_a_spike_of_evictions_pauses_the_rollout_and_undo_reverts_it_at_once(self):
         component = self.start(settings_text(nodesPerMinute=600, canarySoak="1h", stopOnEvictions={"atLeast": 5}))
         colocation.put_settings(self.api, reclaim(50))
@@ -212,44 +184,6 @@ class Rollouts(WithManager):
         wait_for(lambda: self.with_percent(60) == set(self.nodes), "the old settings everywhere", component)
         data = must(self.api.request("GET", f"{SETTINGS}/slo-controller-config")).get("data", {})
         self.assertEqual(60, json.loads(data["colocation-config"])["cpuReclaimThresholdPercent"])
-
-    def test_hold_resume_and_the_rest_at_once(self):
-        component = self.start(settings_text(nodesPerMinute=600, canarySoak="1h"))
-        self.run_command("hold", "config", "--wait=60s")
-        colocation.put_settings(self.api, reclaim(50))
-        wait_for(lambda: len(self.stored_layers()) == 2, "a roll-out", component)
-        self.wait_decisions(component)
-        self.assertEqual(set(), self.with_percent(50))
-        self.run_command("resume", "config", "--wait=60s")
-        wait_for(lambda: self.with_percent(50) == set(self.canaries), "the canaries", component)
-        outcome = json.loads(self.run_command("resume", "config", "--now", "--yes", "--wait=60s", "-o", "json"))
-        self.assertTrue(outcome["happened"])
-        wait_for(lambda: self.with_percent(50) == set(self.nodes), "every node", component)
-
-    def test_undo_restores_both_config_maps_even_to_none(self):
-        component = self.start(None)
-        self.put_tidemark_config(settings_text(pace="at-once"))
-        wait_for(self.second_revision_is_in_force, "the second revision", component)
-        shown = self.run_command("undo", "config", "--yes", "--wait=60s")
-        self.assertIn("tidemark-config config.yaml (goes)", shown)
-        self.assertIn("it is in force", shown)
-        self.assertEqual(404, self.api.request("GET", f"{SETTINGS}/{TIDEMARK_CONFIG}").status)
-
-    def test_a_bad_edit_of_tidemark_config_is_refused_whole_with_all_errors(self):
-        component = self.start(settings_text(nodesPerMinute=600, canarySoak="1h"))
-        self.put_tidemark_config("schema: 1\nmode: maybe\npolls: []\n")
-        said = 'mode: wanted observe or enforce, found "maybe"'
-
-        def messages() -> list[str]:  # of this edit: other tests left their events
-            listed = self.api.request("GET", "/api/v1/namespaces/koordinator-system/events").get("items", [])
-            return [event["message"] for event in listed if event["reason"] == "TidemarkConfigInvalid" and said in event["message"]]
-
-        wait_for(messages, "the event", component)
-        message = messages()[0]
-        self.assertEqual(0, component.metrics()["tidemark_manager_config_good"])
-        self.assertIn('"polls": unknown setting; did you mean pools?', message)
-        colocation.put_settings(self.api, reclaim(50))
-        wait_for(lambda: self.with_percent(50) == set(self.canaries), "the canaries of the last good text", component)
 
     def test_a_pool_can_be_off_by_name_after_an_edit_is_bad_or_removes_it(self):
         component = self.start(settings_text(nodesPerMinute=600, canarySoak="1h"))
