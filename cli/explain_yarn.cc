@@ -212,30 +212,6 @@ void read_book(const kube::Node& node, Found& found) {
   }
 }
 
-// One beside another offer says nothing.
-void read_drain(const kube::Node& node, base::WallTime now, Found& found) {
-  const auto* text = node.meta.annotations.find(model::kYarnDrainAnnotation);
-  if (text == nullptr) return;
-  const auto drain = model::parse_yarn_drain(text->view());
-  if (!drain) {
-    found.notes.push_back(base::cat(model::kYarnDrainAnnotation, ": ", drain.error().message));
-  } else if (found.offer) {
-    found.drains = policy::drain_in_force(*drain, found.offer->generation, now);
-  }
-}
-
-// The same.
-void read_reclaim(const kube::Node& node, Found& found) {
-  const auto* text = node.meta.annotations.find(model::kYarnReclaimAnnotation);
-  if (text == nullptr) return;
-  auto reclaim = model::parse_yarn_reclaim(text->view());
-  if (!reclaim) {
-    found.notes.push_back(base::cat(model::kYarnReclaimAnnotation, ": ", reclaim.error().message));
-  } else if (found.offer && found.offer->generation == reclaim->generation) {
-    found.reclaim = std::move(reclaim->classes);
-  }
-}
-
 // The class of its cluster's work; "" also without configured clusters.
 std::string_view class_on(const Found& found, const ExplainYarnOptions& options) {
   if (!found.nm) return {};
@@ -431,8 +407,10 @@ net::Task<Result<std::string>> explain_yarn(net::EventLoop& loop, kube::Client& 
     TM_CO_TRY(found.offer, model::parse_yarn_offer(text->view()));
   }
   read_book(node, found);
-  read_drain(node, now, found);
-  read_reclaim(node, found);
+  if (found.offer) {
+    found.drains = policy::drain_in_force(found.offer->drain_by, now);
+    found.reclaim = found.offer->reclaim;
+  }
   if (!found.reclaim.empty() || node.meta.annotations.has(model::kYarnGivenBackAnnotation)) {
     TM_CO_TRY(found.hour,
               co_await read_yarn_hour(client, options.config_namespace, node, found.pool, now, options.limit));

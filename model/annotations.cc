@@ -337,56 +337,29 @@ std::string format_yarn_offer(const YarnOffer& offer) {
   writer.begin_object().member("schema", kYarnSchema).member("generation", offer.generation);
   write_amounts(writer, "resources", offer.offer);
   write_amounts(writer, "upTo", offer.up_to);
+  if (!offer.reclaim.empty()) {
+    writer.key("reclaim");
+    write_reclaim(writer, offer.reclaim);
+  }
+  if (offer.drain_by) writer.member("drainBy", std::string_view(base::format_rfc3339_micro(*offer.drain_by)));
   writer.end_object();
   return out;
 }
 
 Result<YarnOffer> parse_yarn_offer(std::string_view annotation) {
-  // A development build wrote `reclaim` here.
-  TM_TRY(const Json root, ours(annotation, {"schema", "generation", "resources", "upTo", "reclaim"}));
+  TM_TRY(const Json root, ours(annotation, {"schema", "generation", "resources", "upTo", "reclaim", "drainBy"}));
   YarnOffer read;
   TM_TRY(read.generation, generation_of(root));
   TM_TRY(read.offer, amounts_of(root, "resources"));
   TM_TRY(read.up_to, amounts_of(root, "upTo"));
-  return read;
-}
-
-std::string format_yarn_reclaim(const YarnReclaim& reclaim) {
-  std::string out;
-  base::JsonWriter writer(out);
-  writer.begin_object().member("schema", kYarnSchema).member("generation", reclaim.generation).key("reclaim");
-  write_reclaim(writer, reclaim.classes);
-  writer.end_object();
-  return out;
-}
-
-Result<YarnReclaim> parse_yarn_reclaim(std::string_view annotation) {
-  TM_TRY(const Json root, ours(annotation, {"schema", "generation", "reclaim"}));
-  YarnReclaim read;
-  TM_TRY(read.generation, generation_of(root));
-  const Json* classes = root.member("reclaim");
-  if (classes == nullptr) return fail(ErrorKind::kInvalid, "reclaim: missing");
-  TM_TRY(read.classes, read_reclaim(*classes));
-  return read;
-}
-
-std::string format_yarn_drain(const YarnDrain& drain) {
-  std::string out;
-  base::JsonWriter(out)
-      .begin_object()
-      .member("schema", kYarnSchema)
-      .member("generation", drain.generation)
-      .member("by", base::format_rfc3339_micro(drain.by))
-      .end_object();
-  return out;
-}
-Result<YarnDrain> parse_yarn_drain(std::string_view annotation) {
-  TM_TRY(const Json root, ours(annotation, {"schema", "generation", "by"}));
-  YarnDrain read;
-  TM_TRY(read.generation, generation_of(root));
-  const auto by = base::parse_rfc3339(root.text_at("by"));
-  if (!by) return fail(ErrorKind::kInvalid, "by: wanted a time like 2026-03-01T02:00:00Z");
-  read.by = *by;
+  if (const Json* reclaim = root.member("reclaim")) {
+    TM_TRY(read.reclaim, read_reclaim(*reclaim));
+  }
+  if (root.member("drainBy") != nullptr) {
+    const auto by = base::parse_rfc3339(root.text_at("drainBy"));
+    if (!by) return fail(ErrorKind::kInvalid, "drainBy: wanted a time like 2026-03-01T02:00:00Z");
+    read.drain_by = *by;
+  }
   return read;
 }
 

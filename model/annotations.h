@@ -78,42 +78,21 @@ inline constexpr std::size_t kReclaimClassesMax = 64;  // more are published whe
 void write_reclaim(base::JsonWriter& writer, const std::vector<Reclaim>& reclaim);
 Result<std::vector<Reclaim>> read_reclaim(const Json& list);
 
-// What YARN may hand out of a node, `tidemark.io/yarn-offer`:
-// {"schema":1,"generation":7,"resources":{…},"upTo":{…}}
+// What YARN may hand out of a node, and what its work must release, `tidemark.io/yarn-offer`:
+// {"schema":1,"generation":7,"resources":{…},"upTo":{…},"reclaim":[…],"drainBy":"2026-03-01T06:00:00.000000Z"}
 struct YarnOffer {
   std::int64_t generation = 0;  // grows with each offer
   Resources offer;
   // The largest offer since the operator confirmed that earlier one: an offer that was on its way to the
   // ResourceManager when it was cut may come into force for a moment.
   Resources up_to;
+  std::vector<Reclaim> reclaim{};
+  // When the containers beyond the offer are preempted; nullopt: running work continues.
+  std::optional<base::WallTime> drain_by{};
   bool operator==(const YarnOffer&) const = default;
 };
 std::string format_yarn_offer(const YarnOffer& offer);
 Result<YarnOffer> parse_yarn_offer(std::string_view annotation);
-
-// The work that YARN must release, `tidemark.io/yarn-reclaim`: {"schema":1,"generation":7,"reclaim":[…]}. It belongs to
-// the offer of the same generation. With another generation it is a leftover of an older manager and means nothing.
-// Absent: nothing to release.
-struct YarnReclaim {
-  std::int64_t generation = 0;
-  std::vector<Reclaim> classes;
-  bool operator==(const YarnReclaim&) const = default;
-};
-inline constexpr std::string_view kYarnReclaimAnnotation = "tidemark.io/yarn-reclaim";
-std::string format_yarn_reclaim(const YarnReclaim& reclaim);
-Result<YarnReclaim> parse_yarn_reclaim(std::string_view annotation);
-
-// When the containers beyond YARN's offer of the same generation are preempted, `tidemark.io/yarn-drain`:
-// {"schema":1,"generation":7,"by":"2026-03-01T06:00:00.000000Z"}. Ignored with another offer; absent: running work
-// continues.
-struct YarnDrain {
-  std::int64_t generation = 0;
-  base::WallTime by;
-  bool operator==(const YarnDrain&) const = default;
-};
-inline constexpr std::string_view kYarnDrainAnnotation = "tidemark.io/yarn-drain";
-std::string format_yarn_drain(const YarnDrain& drain);
-Result<YarnDrain> parse_yarn_drain(std::string_view annotation);
 
 // `node.koordinator.sh/cpu-basic-info` of a NodeResourceTopology:
 // {"cpuModel":"…","hyperThreadEnabled":true,"turboEnabled":true,…}

@@ -35,13 +35,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check(offer);
   if (offer)
     TM_CHECK(model::parse_yarn_offer(model::format_yarn_offer(*offer)).has_value(), "what we write we can read");
-  const auto drain = model::parse_yarn_drain(text);
-  check(drain);
-  if (drain) TM_CHECK(model::parse_yarn_drain(model::format_yarn_drain(*drain)) == *drain, "what we write we can read");
-  const auto reclaim = model::parse_yarn_reclaim(text);
-  check(reclaim);
-  if (reclaim)
-    TM_CHECK(model::parse_yarn_reclaim(model::format_yarn_reclaim(*reclaim)).has_value(), "what we write we can read");
   const auto take = model::parse_take_back(text);
   check(take);
   if (take) TM_CHECK(model::parse_take_back(model::format_take_back(*take)) == *take, "what we write we can read");

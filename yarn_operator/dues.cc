@@ -35,15 +35,14 @@ Dues drains_due(const std::vector<Wanted>& wanted, const NodeOf& node_of, base::
   Dues found;
   for (const Wanted& each : wanted) {
     const kube::Node* node = node_of(each.node);
-    const auto drain = node == nullptr ? std::nullopt : drain_on(*node);
-    if (!drain) continue;
-    const auto offer = offer_on(*node);
-    if (!offer || offer->generation != drain->generation) continue;
-    if (drain->by > now) found.next = std::min(found.next.value_or(drain->by - now), drain->by - now);
-    if (!policy::drain_is_due(*drain, offer->generation, now)) continue;
+    const auto offer = node == nullptr ? std::nullopt : offer_on(*node);
+    if (!offer || !offer->drain_by) continue;
+    const base::WallTime by = *offer->drain_by;
+    if (by > now) found.next = std::min(found.next.value_or(by - now), by - now);
+    if (!policy::drain_is_due(by, now)) continue;
     const policy::YarnAmount keep{mib(offer->offer.memory), kAllVcores};
     found.due.push_back(
-        {each.node, each.nm, model::Reason::kYarnDrained, drain->by.since_epoch.count(), keep, each.total.vcores});
+        {each.node, each.nm, model::Reason::kYarnDrained, by.since_epoch.count(), keep, each.total.vcores});
   }
   return found;
 }
@@ -72,12 +71,12 @@ Dues reclaims_due(const std::vector<Wanted>& wanted, const NodeOf& node_of, std:
     return found;  // this mode ignores offers, so it ignores their orders too
   for (const Wanted& each : wanted) {
     const kube::Node* node = node_of(each.node);
-    const auto reclaim = node == nullptr ? std::nullopt : reclaim_on(*node);
-    if (!reclaim || offer_generation(*node) != reclaim->generation) continue;
-    const auto keep = may_keep(reclaim->classes, work_class, config);
+    const auto offer = node == nullptr ? std::nullopt : offer_on(*node);
+    if (!offer) continue;
+    const auto keep = may_keep(offer->reclaim, work_class, config);
     if (!keep) continue;
-    found.due.push_back({each.node, each.nm, model::Reason::kYarnReclaimed, reclaim->generation, *keep,
-                         each.total.vcores, !is_ordered(reclaim->classes, work_class)});
+    found.due.push_back({each.node, each.nm, model::Reason::kYarnReclaimed, offer->generation, *keep,
+                         each.total.vcores, !is_ordered(offer->reclaim, work_class)});
   }
   return found;
 }

@@ -1,7 +1,7 @@
 // Computes which containers must end now by the orders that the manager sends with its offer:
 //
-//   drain     the drain time is over: what exceeds the offer (model::YarnDrain)
-//   reclaim   work of the cluster's class that must be given back: what exceeds `keep` (model::YarnReclaim)
+//   drain     the drain time is over: what exceeds the offer (model::YarnOffer::drain_by)
+//   reclaim   work of the cluster's class that must be given back: what exceeds `keep` (model::YarnOffer::reclaim)
 //
 // Orders of another offer are ignored. Pure.
 #pragma once

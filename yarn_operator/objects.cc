@@ -25,8 +25,7 @@ constexpr std::array kWritten = {model::kThirdPartyAllocationsAnnotation, model:
                                  kYarnBookOfAnnotation};
 constexpr std::array kRead = {model::kOriginAllocatableAnnotation, model::kStateDetailAnnotation,
                               model::kYarnNodeIdAnnotation,        model::kYarnClusterIdAnnotation,
-                              model::kYarnOfferAnnotation,         model::kYarnTakeBackAnnotation,
-                              model::kYarnDrainAnnotation,         model::kYarnReclaimAnnotation};
+                              model::kYarnOfferAnnotation,         model::kYarnTakeBackAnnotation};
 
 // Texts of one interner are compared as handles.
 bool same_text(const kube::Text* a, const kube::Text* b) {
@@ -132,8 +131,6 @@ kube::NodeFields node_fields() {
                              model::kYarnBookAnnotation,
                              model::kYarnTakeBackAnnotation,
                              model::kYarnTakenBackAnnotation,
-                             model::kYarnDrainAnnotation,
-                             model::kYarnReclaimAnnotation,
                              model::kYarnGivenBackAnnotation,
                              kYarnBookOfAnnotation};
   fields.info = true;  // includes the internal address
@@ -203,18 +200,6 @@ std::optional<model::YarnOffer> offer_on(const kube::Node& node) {
   const auto text = text_of(node.meta.annotations, model::kYarnOfferAnnotation);
   const auto offer = text ? model::parse_yarn_offer(*text) : fail(ErrorKind::kNotFound);
   return offer ? std::optional(*offer) : std::nullopt;
-}
-
-std::optional<model::YarnDrain> drain_on(const kube::Node& node) {
-  const auto text = text_of(node.meta.annotations, model::kYarnDrainAnnotation);
-  const auto drain = text ? model::parse_yarn_drain(*text) : fail(ErrorKind::kNotFound);
-  return drain ? std::optional(*drain) : std::nullopt;
-}
-
-std::optional<model::YarnReclaim> reclaim_on(const kube::Node& node) {
-  const auto text = text_of(node.meta.annotations, model::kYarnReclaimAnnotation);
-  auto reclaim = text ? model::parse_yarn_reclaim(*text) : fail(ErrorKind::kNotFound);
-  return reclaim ? std::optional(*std::move(reclaim)) : std::nullopt;
 }
 
 std::int64_t offer_generation(const kube::Node& node) {

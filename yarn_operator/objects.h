@@ -74,10 +74,6 @@ policy::NodeState yarn_state_of(const kube::Node& node, policy::Mode mode, std::
                                 base::WallTime now);
 // The manager's offer; nullopt: none or unreadable.
 std::optional<model::YarnOffer> offer_on(const kube::Node& node);
-// When what YARN holds beyond that offer ends; nullopt: not set or unreadable.
-std::optional<model::YarnDrain> drain_on(const kube::Node& node);
-// What its work must give back; nullopt: nothing or unreadable.
-std::optional<model::YarnReclaim> reclaim_on(const kube::Node& node);
 std::int64_t offer_generation(const kube::Node& node);  // of the manager's offer; 0: none
 
 }  // namespace tidemark::yarn_operator

@@ -58,7 +58,7 @@ TEST_F(ObjectsTest, IgnoresRepeatedKubeletStatusAndOwnWrites) {
 TEST_F(ObjectsTest, NoticesEveryInputOfATotal) {
   for (const char* read : {"yarn.hadoop.apache.org/node-id", "yarn.hadoop.apache.org/cluster-id",
                            "node.koordinator.sh/originExtendedAllocatable", "tidemark.io/yarn-offer",
-                           "tidemark.io/yarn-drain", "tidemark.io/yarn-take-back", "tidemark.io/state-detail"}) {
+                           "tidemark.io/yarn-take-back", "tidemark.io/state-detail"}) {
     Json changed = node();
     changed["metadata"]["annotations"][read] = Json("another");
     EXPECT_FALSE(same(node(), changed)) << read;

@@ -80,10 +80,6 @@ bool changes_nothing(const CapacityWrite& write, const kube::Node& node) {
                             write.amplification) &&
          carries_annotation(node, model::kYarnOfferAnnotation, write.yarn_action,
                             model::format_yarn_offer(write.yarn_offer)) &&
-         carries_annotation(node, model::kYarnReclaimAnnotation, write.yarn_reclaim_action,
-                            model::format_yarn_reclaim(write.yarn_reclaim)) &&
-         carries_annotation(node, model::kYarnDrainAnnotation, write.yarn_drain_action,
-                            model::format_yarn_drain(write.yarn_drain)) &&
          carries_annotation(node, model::kOversoldAnnotation, write.oversold_action,
                             model::format_oversold(write.oversold_since)) &&
          carries_text(node, kEpochAnnotation, base::cat(write.epoch)) &&
@@ -102,10 +98,6 @@ std::string capacity_patch(const CapacityWrite& write) {
   if (write.normalization) json.member(model::kNormalizationRatioAnnotation, std::string_view(*write.normalization));
   write_annotation(json, model::kAmplificationRatioAnnotation, write.amplification_action, write.amplification);
   write_annotation(json, model::kYarnOfferAnnotation, write.yarn_action, model::format_yarn_offer(write.yarn_offer));
-  write_annotation(json, model::kYarnReclaimAnnotation, write.yarn_reclaim_action,
-                   model::format_yarn_reclaim(write.yarn_reclaim));
-  write_annotation(json, model::kYarnDrainAnnotation, write.yarn_drain_action,
-                   model::format_yarn_drain(write.yarn_drain));
   write_annotation(json, model::kOversoldAnnotation, write.oversold_action,
                    model::format_oversold(write.oversold_since));
   json.member(kEpochAnnotation, std::string_view(base::cat(write.epoch)));

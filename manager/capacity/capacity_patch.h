@@ -38,12 +38,6 @@ struct CapacityWrite {
   // YARN's offer: kSet, or kRemove if there is no offer any more.
   policy::AnnotationAction yarn_action = policy::AnnotationAction::kKeep;
   model::YarnOffer yarn_offer;  // with kSet
-  // The amount to reclaim from YARN, under the generation of the offer.
-  policy::AnnotationAction yarn_reclaim_action = policy::AnnotationAction::kKeep;
-  model::YarnReclaim yarn_reclaim;
-  // When YARN's work beyond its offer ends.
-  policy::AnnotationAction yarn_drain_action = policy::AnnotationAction::kKeep;
-  model::YarnDrain yarn_drain;
   // The mark of an oversold node.
   policy::AnnotationAction oversold_action = policy::AnnotationAction::kKeep;
   base::WallTime oversold_since;

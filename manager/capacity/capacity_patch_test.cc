@@ -36,25 +36,13 @@ TEST(CapacityPatch, HasAmountsOriginEpochAndResourceVersion) {
     }})"));
 }
 
-TEST(CapacityPatch, WritesYarnOfferAndReclaimTogether) {
+TEST(CapacityPatch, WritesYarnOffer) {
   CapacityWrite write;
-  write.yarn_action = write.yarn_reclaim_action = policy::AnnotationAction::kSet;
-  write.yarn_offer = {7, {model::CpuMilli{1}, model::MemoryBytes{2}}, {}};
-  write.yarn_reclaim = {7, {{"transcode", {}, {}, "TM-LEDGER-009"}}};
-  const auto annotation = [&](std::string_view key) {
-    const Json patch = *Json::parse(capacity_patch(write));
-    return std::string(patch.text_at("metadata", "annotations", key));
-  };
-  EXPECT_EQ(model::parse_yarn_offer(annotation(model::kYarnOfferAnnotation)), write.yarn_offer);
-  EXPECT_EQ(model::parse_yarn_reclaim(annotation(model::kYarnReclaimAnnotation)), write.yarn_reclaim);
-  write.yarn_reclaim_action = policy::AnnotationAction::kRemove;
+  write.yarn_action = policy::AnnotationAction::kSet;
+  write.yarn_offer = {7, {model::CpuMilli{1}, model::MemoryBytes{2}}, {}, {{"transcode", {}, {}, "TM-LEDGER-009"}}};
   const Json patch = *Json::parse(capacity_patch(write));
-  ASSERT_NE(patch.at("metadata", "annotations", model::kYarnReclaimAnnotation), nullptr);
-  EXPECT_TRUE(patch.at("metadata", "annotations", model::kYarnReclaimAnnotation)->is_null());
-  EXPECT_EQ(patch.at("metadata", "annotations", model::kYarnDrainAnnotation), nullptr) << "what was told stays";
-  write.yarn_drain_action = policy::AnnotationAction::kSet;
-  write.yarn_drain = {7, base::WallTime{std::chrono::hours(500'000)}};
-  EXPECT_EQ(model::parse_yarn_drain(annotation(model::kYarnDrainAnnotation)), write.yarn_drain);
+  EXPECT_EQ(model::parse_yarn_offer(patch.text_at("metadata", "annotations", model::kYarnOfferAnnotation)),
+            write.yarn_offer);
 }
 
 // Contract 5.5: reset deletes the keys from capacity and allocatable and writes "0" as origin.
@@ -126,9 +114,7 @@ TEST(CapacityPatch, DetectsWhetherTheNodeIsUpToDate) {
   EXPECT_TRUE(says_something([](CapacityWrite& of) { of.normalization = "1.26"; }));
   EXPECT_TRUE(says_something([](CapacityWrite& of) { of.amplification_action = AnnotationAction::kRemove; }));
   EXPECT_TRUE(says_something([](CapacityWrite& of) { of.yarn_offer.generation = 8; }));
-  EXPECT_TRUE(says_something([](CapacityWrite& of) { of.yarn_drain_action = AnnotationAction::kSet; }));
   EXPECT_TRUE(says_something([](CapacityWrite& of) { of.oversold_action = AnnotationAction::kSet; }));
-  EXPECT_FALSE(says_something([](CapacityWrite& of) { of.yarn_reclaim_action = AnnotationAction::kRemove; }));
   EXPECT_FALSE(says_something([](CapacityWrite& of) {
     of.mid = false;
     of.publish.mid_cpu.reset();

@@ -172,14 +172,6 @@ static void follow_orders(NodeDecision& decision) {
   remember_taken_off(decision);
 }
 
-std::optional<base::WallTime> drain_in_force(const kube::Node& node, const model::YarnOffer& offer,
-                                             base::WallTime now) {
-  const auto* text = node.meta.annotations.find(model::kYarnDrainAnnotation);
-  if (text == nullptr) return std::nullopt;
-  const auto drain = model::parse_yarn_drain(text->view());
-  return drain ? policy::drain_in_force(*drain, offer.generation, now) : std::nullopt;
-}
-
 // When what YARN holds beyond its offer ends.
 static std::optional<base::WallTime> drain_of(const kube::Node& node, const NodeDecision& decision,
                                               const policy::EffectiveState& state) {
@@ -196,7 +188,7 @@ static std::optional<base::WallTime> drain_of(const kube::Node& node, const Node
   if (state.yarn == policy::NodeState::kDraining && state.order) input.order_ends = state.order->drain_until;
   if (const auto* text = node.meta.annotations.find(model::kYarnOfferAnnotation)) {
     if (const auto offer = model::parse_yarn_offer(text->view())) {
-      input.told = drain_in_force(node, *offer, on.now);
+      input.told = policy::drain_in_force(offer->drain_by, on.now);
       const bool grows = offer->offer == model::Resources() && *decision.yarn_offer != model::Resources();
       const bool lifted = input.told && state.order && state.order->since >= *input.told;
       // An offer may come up from nothing while a line comes down; by itself it is no sign that an order is over.
@@ -368,8 +360,6 @@ kube::NodeFields node_fields() {
                              model::kYarnBookAnnotation,
                              model::kYarnBookRenewedAnnotation,
                              model::kYarnOfferAnnotation,
-                             model::kYarnReclaimAnnotation,
-                             model::kYarnDrainAnnotation,
                              model::kEndedTasksAnnotation,
                              model::kYarnGivenBackAnnotation,
                              model::kOversoldAnnotation,

@@ -130,9 +130,6 @@ NodeDecision decide_node(const kube::Node& node, const NodeSurroundings& around)
 NodeDecision decide(model::NodeSnapshot snapshot, DecisionBasis basis, const Revision& revision,
                     policy::LineMemo* lines = nullptr);
 
-// End of YARN's drain according to the node and this offer; nullopt: unset or long over.
-std::optional<base::WallTime> drain_in_force(const kube::Node& node, const model::YarnOffer& offer, base::WallTime now);
-
 std::vector<model::Label> labels_of(const kube::Node& node);
 // Amount sold on the node: its pods with batch or mid resources, and YARN's ledger or else third parties.
 policy::SoldNow sold_on(std::span<const PodProjection* const> pods, const kube::Node& node,

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/names.h"
+#include "policy/drain/drain.h"
 
 namespace tidemark::manager {
 namespace {
@@ -16,15 +17,6 @@ std::optional<model::YarnOffer> yarn_offer_on(const kube::Node& node) {
   if (text == nullptr) return std::nullopt;
   auto offer = model::parse_yarn_offer(text->view());
   return offer ? std::optional(std::move(*offer)) : std::nullopt;
-}
-
-// Published with an offer; void if it belongs to another offer or is unreadable.
-std::vector<model::Reclaim> reclaim_with(const kube::Node& node, const model::YarnOffer& offer) {
-  const auto* text = node.meta.annotations.find(model::kYarnReclaimAnnotation);
-  if (text == nullptr) return {};
-  auto reclaim = model::parse_yarn_reclaim(text->view());
-  if (!reclaim || reclaim->generation != offer.generation) return {};
-  return std::move(reclaim->classes);
 }
 
 // The largest that the node carries, in our offer or in the operator's book.
@@ -62,15 +54,15 @@ policy::WriteDecision yarn_needs_write(const kube::Node& node, const NodeDecisio
   if (decision.plan().action == policy::PlanAction::kHold) return {};
   const auto* text = node.meta.annotations.find(model::kYarnOfferAnnotation);
   if (!decision.yarn_offer) {
-    if (text == nullptr && !node.meta.annotations.has(model::kYarnReclaimAnnotation)) return {};
+    if (text == nullptr) return {};
     return {true, model::Reason::kWriteDisappears};
   }
   const auto told = yarn_offer_on(node);
   if (!told) return {true, model::Reason::kWriteAppears};
-  if (policy::worth_telling(reclaim_with(node, *told), policy::told(decision.yarn_reclaim))) {
+  if (policy::worth_telling(told->reclaim, policy::told(decision.yarn_reclaim))) {
     return {true, model::Reason::kLedgerReclaim};
   }
-  if (drain_in_force(node, *told, decision.basis.now) != decision.yarn_drain) {
+  if (policy::drain_in_force(told->drain_by, decision.basis.now) != decision.yarn_drain) {
     return {true, model::Reason::kLineDraining};
   }
   const auto cut = policy::needs_cut_write(as_extended(told->offer), as_extended(*decision.yarn_offer));
@@ -92,17 +84,12 @@ void tell_yarn(const kube::Node& node, const NodeDecision& decision, bool amount
   using policy::AnnotationAction;
   const auto told = yarn_offer_on(node);
   auto reclaim = policy::told(decision.yarn_reclaim);
-  const auto no_reclaim =
-      node.meta.annotations.has(model::kYarnReclaimAnnotation) ? AnnotationAction::kRemove : AnnotationAction::kKeep;
   if (!decision.yarn_offer) {
-    if (!amounts) return;
-    if (node.meta.annotations.has(model::kYarnOfferAnnotation)) write.yarn_action = AnnotationAction::kRemove;
-    write.yarn_reclaim_action = no_reclaim;
-    if (node.meta.annotations.has(model::kYarnDrainAnnotation)) write.yarn_drain_action = AnnotationAction::kRemove;
+    if (amounts && node.meta.annotations.has(model::kYarnOfferAnnotation)) write.yarn_action = AnnotationAction::kRemove;
     return;
   }
-  if (told && *decision.yarn_offer == told->offer && !policy::worth_telling(reclaim_with(node, *told), reclaim) &&
-      drain_in_force(node, *told, decision.basis.now) == decision.yarn_drain) {
+  if (told && *decision.yarn_offer == told->offer && !policy::worth_telling(told->reclaim, reclaim) &&
+      policy::drain_in_force(told->drain_by, decision.basis.now) == decision.yarn_drain) {
     // The same offer keeps its generation, so no new confirmation is needed.
     if (const auto offer = settled_yarn_offer(node)) {
       write.yarn_action = AnnotationAction::kSet;
@@ -112,14 +99,8 @@ void tell_yarn(const kube::Node& node, const NodeDecision& decision, bool amount
   }
   write.yarn_action = AnnotationAction::kSet;
   write.yarn_offer = policy::next_offer(decision.basis.yarn, *decision.yarn_offer, yarn_generation(node), now);
-  write.yarn_reclaim_action = reclaim.empty() ? no_reclaim : AnnotationAction::kSet;
-  write.yarn_reclaim = {write.yarn_offer.generation, std::move(reclaim)};
-  if (decision.yarn_drain) {
-    write.yarn_drain_action = AnnotationAction::kSet;
-    write.yarn_drain = {write.yarn_offer.generation, *decision.yarn_drain};
-  } else if (node.meta.annotations.has(model::kYarnDrainAnnotation)) {
-    write.yarn_drain_action = AnnotationAction::kRemove;
-  }
+  write.yarn_offer.reclaim = std::move(reclaim);
+  write.yarn_offer.drain_by = decision.yarn_drain;
 }
 
 }  // namespace tidemark::manager

@@ -13,7 +13,6 @@
 #include <optional>
 
 #include "base/clock.h"
-#include "model/annotations.h"
 
 namespace tidemark::policy {
 
@@ -32,11 +31,10 @@ struct DrainInput {
 // The value that the node gets with YARN's offer; nullopt: containers continue.
 std::optional<base::WallTime> yarn_drain(const DrainInput& input);
 
-// The moment of the drain that belongs to this offer; nullopt: it belongs to another offer, or is long over.
-std::optional<base::WallTime> drain_in_force(const model::YarnDrain& drain, std::int64_t offer_generation,
-                                             base::WallTime now);
+// The published moment; nullopt: unset, or long over.
+std::optional<base::WallTime> drain_in_force(std::optional<base::WallTime> by, base::WallTime now);
 
-// Whether containers beyond the offer of `offer_generation` are to be preempted now.
-bool drain_is_due(const model::YarnDrain& drain, std::int64_t offer_generation, base::WallTime now);
+// Whether containers beyond the offer with this moment are to be preempted now.
+bool drain_is_due(base::WallTime by, base::WallTime now);
 
 }  // namespace tidemark::policy

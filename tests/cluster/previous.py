@@ -38,7 +38,7 @@ SELLS = ("previous-plain", "previous-web", "previous-night")
 WORKS = (*SELLS, "previous-spike", "previous-shared", "previous-draining", "previous-oversold")
 # What YARN's containers hold, in milli-cores, as its operator reports it; together with the pods more than the last node can offer.
 YARN = {"previous-shared": 2000, "previous-draining": 1000, "previous-oversold": 16000}
-BOOK, OFFER, DRAIN, OVERSOLD = "tidemark.io/yarn-book", "tidemark.io/yarn-offer", "tidemark.io/yarn-drain", "tidemark.io/oversold"
+BOOK, OFFER, OVERSOLD = "tidemark.io/yarn-book", "tidemark.io/yarn-offer", "tidemark.io/oversold"
 VICTIMS = ("greedy", "greedy", "greedy", "other")  # the job of each pod that is evicted from pool `spike`
 ORDERS = (
     ("off", "node", "previous-off", "--now", "--reason=a disk is changed", "--yes"),
@@ -112,6 +112,11 @@ def put_inputs(api) -> None:
     for node in WORKS:
         requests = {"kubernetes.io/batch-cpu": "3000", "kubernetes.io/batch-memory": "4Gi"}
         colocation.put_pod(api, node, {"name": f"batch-{node}", "prio": "koord-batch", "qos": "BE", "requests": requests, "phase": "Running"})
+
+
+def drain_of(annotations: dict) -> str | None:
+    """When the work of YARN beyond its offer ends. The version of the recording had an annotation of its own for it."""
+    return json.loads(annotations.get("tidemark.io/yarn-drain", "{}")).get("by") or json.loads(annotations.get(OFFER, "{}")).get("drainBy")
 
 
 def put_books(api) -> bool:
@@ -189,7 +194,7 @@ def leave_everything(api, binary: str, component: Component) -> None:
     def shared() -> bool:
         confirmed = put_books(api)
         words = {node: must(api.request("GET", f"/api/v1/nodes/{node}")).get("metadata.annotations") or {} for node in YARN}
-        return confirmed and DRAIN in words["previous-draining"] and OVERSOLD in words["previous-oversold"]
+        return confirmed and drain_of(words["previous-draining"]) and OVERSOLD in words["previous-oversold"]
 
     wait_for(shared, "a drain of YARN's work, and the oversold mark", component)
     wait_for(lambda: "greedy" in str(must(api.request("GET", f"{SETTINGS}/{colocation.BUDGETS}")).get("data", {})), "the counts stored", component)

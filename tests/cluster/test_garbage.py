@@ -53,9 +53,8 @@ SHAPED = {
     "node.koordinator.sh/resource-amplification-ratio": ['{"cpu":-1}', '{"cpu":1e300}', '{"cpu":"NaN"}'],
     "tidemark.io/state-detail": ['{"schema":2,"state":"off"}', '{"schema":1,"generation":-1,"state":"on"}'],
     "tidemark.io/yarn-book": ['{"schema":1,"generation":1,"confirmed":{"kubernetes.io/batch-cpu":"%s"}}' % each for each in AMOUNTS],
-    "tidemark.io/yarn-offer": ['{"schema":1,"generation":1,"resources":{"kubernetes.io/batch-cpu":"%s"}}' % each for each in AMOUNTS],
-    "tidemark.io/yarn-reclaim": ['{"schema":1,"generation":1,"reclaim":[{"class":7}]}', '{"schema":1,"generation":1}'],
-    "tidemark.io/yarn-drain": ['{"schema":1,"generation":1,"by":"soon"}', '{"schema":1,"generation":1}'],
+    "tidemark.io/yarn-offer": ['{"schema":1,"generation":1,"resources":{"kubernetes.io/batch-cpu":"%s"}}' % each for each in AMOUNTS]
+    + ['{"schema":1,"generation":1,"resources":{},"upTo":{},%s}' % each for each in ('"reclaim":[{"class":7}]', '"drainBy":"soon"')],
     "tidemark.io/yarn-take-back": ['{"schema":1,"generation":1,"containers":[7]}'],
     "tidemark.io/ended-tasks": ['{"schema":1,"ends":[{"at":"soon","evicted":1}]}', '{"schema":1,"ends":[{"at":"2026-03-01T02:00:00Z","evicted":1e9}]}'],
     "tidemark.io/yarn-given-back": ['{"schema":1,"ends":[{"at":"soon","evicted":1}]}', '{"schema":1,"ends":[{"at":"2026-03-01T02:00:00Z","evicted":-1}]}'],

@@ -123,8 +123,7 @@ class TakenOver(WithManager):
         found = {}
         for name in previous.YARN:
             notes = nodes[name]["metadata"]["annotations"]
-            drain = json.loads(notes.get(previous.DRAIN, "{}")).get("by")
-            found[name] = (amounts(json.loads(notes[previous.OFFER])["resources"]), drain, previous.OVERSOLD in notes, [each["key"] for each in nodes[name]["spec"].get("taints", [])])
+            found[name] = (amounts(json.loads(notes[previous.OFFER])["resources"]), previous.drain_of(notes), previous.OVERSOLD in notes, [each["key"] for each in nodes[name]["spec"].get("taints", [])])
         return found
 
     def test_its_journal_is_shown_and_replayed(self):

@@ -24,7 +24,7 @@ from yarn.operating import NODE_ID
 from yarn.sharing import API, MASTER_MIB, TASK_MIB, OnASharedNode, tearDownModule  # noqa: F401
 
 BATCH_CPU, BATCH_MEMORY = "kubernetes.io/batch-cpu", "kubernetes.io/batch-memory"
-BOOK, OFFER, RECLAIM = "tidemark.io/yarn-book", "tidemark.io/yarn-offer", "tidemark.io/yarn-reclaim"
+BOOK, OFFER = "tidemark.io/yarn-book", "tidemark.io/yarn-offer"
 PODS = "/api/v1/namespaces/default/pods"
 CONFIG = {
     "schema": 1, "rollout": {"pace": "at-once"}, "mode": {"capacity": "enforce", "nodeSlo": "enforce", "agent": {"default": "observe", "eviction": "enforce"}},

@@ -13,7 +13,7 @@ from yarn.operating import ELECTION, LEASE, POLL_S
 
 AHEAD_S, BEHIND_S = 3600, -3600
 LEASE_S = 3
-OFFER, DRAIN = "tidemark.io/yarn-offer", "tidemark.io/yarn-drain"
+OFFER = "tidemark.io/yarn-offer"
 
 
 class Clocks(AskingBack):
@@ -41,8 +41,8 @@ class Clocks(AskingBack):
         def drain(generation: int, in_s: float) -> None:
             """As a manager writes: an offer, and the time after which nothing may be held beyond it."""
             amount = {"kubernetes.io/batch-cpu": "4k", "kubernetes.io/batch-memory": f"{rest}Mi"}
-            offer = {"schema": 1, "generation": generation, "resources": amount, "upTo": amount}
-            self.annotate("yarn-0", {OFFER: json.dumps(offer), DRAIN: json.dumps({"schema": 1, "generation": generation, "by": in_seconds(in_s)})})
+            offer = {"schema": 1, "generation": generation, "resources": amount, "upTo": amount, "drainBy": in_seconds(in_s)}
+            self.annotate("yarn-0", {OFFER: json.dumps(offer)})
 
         for generation, off_s in enumerate((AHEAD_S, BEHIND_S), 1):
             drain(generation, off_s)

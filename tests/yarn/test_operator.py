@@ -17,7 +17,7 @@ from yarn.operating import NODE_ID, POLL_S, SITE, THIRD, Operating, origin
 
 LOST_S = 10  # a NodeManager that is silent for so long is lost; on a slow machine half of that may be delay
 MIB = 2**20
-OFFER, DRAIN, RECLAIM = "tidemark.io/yarn-offer", "tidemark.io/yarn-drain", "tidemark.io/yarn-reclaim"
+OFFER = "tidemark.io/yarn-offer"
 BOOK = "tidemark.io/yarn-book"
 POD = {"name": "batch", "prio": "koord-batch", "qos": "BE", "phase": "Running", "requests": {"kubernetes.io/batch-cpu": "1k", "kubernetes.io/batch-memory": "1Gi"}}
 
@@ -190,7 +190,7 @@ class Operator(Operating):
         by = time.time() + 4
         moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(by)) + f".{int(by % 1 * 1e6):06d}Z"
         offer = {"schema": 1, "generation": 1, "resources": {"kubernetes.io/batch-cpu": "3k", "kubernetes.io/batch-memory": f"{rest}Mi"}}
-        self.annotate(f"yarn-{number}", {OFFER: json.dumps({**offer, "upTo": offer["resources"]}), DRAIN: json.dumps({"schema": 1, "generation": 1, "by": moment})})
+        self.annotate(f"yarn-{number}", {OFFER: json.dumps({**offer, "upTo": offer["resources"], "drainBy": moment})})
         self.wait_total(number, rest, 3, operator)
         if time.time() < by:  # on a slow machine it may be over
             self.assertIsNone(job.told(newest))
@@ -216,7 +216,7 @@ class Operator(Operating):
         keep = {"kubernetes.io/batch-cpu": str(1000 * rest), "kubernetes.io/batch-memory": "3Gi"}
         asked = [{"class": "", "giveBack": one, "keep": keep, "reason": "TM-LEDGER-009"}]
         self.annotate(f"yarn-{number}", {
-            OFFER: json.dumps({**offer, "generation": 3, "upTo": offer["resources"]}), RECLAIM: json.dumps({"schema": 1, "generation": 3, "reclaim": asked}),
+            OFFER: json.dumps({**offer, "generation": 3, "upTo": offer["resources"], "reclaim": asked}),
         })
         self.assertEqual(End(-102, "Container preempted by scheduler"), job.wait_told(newest))
         self.wait_total(number, 128, 3, operator)
