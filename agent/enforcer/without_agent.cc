@@ -12,16 +12,13 @@
 #include "base/text.h"
 #include "linux/cgroup/limit.h"
 #include "linux/cpu_set.h"
+#include "policy/suppress/room.h"
 #include "policy/suppress/suppress.h"
 
 namespace tidemark::agent {
 namespace {
 
 using linux::File;
-
-bool lies_below(std::string_view group, std::string_view above) {
-  return group.size() > above.size() && group.starts_with(above) && group[above.size()] == '/';
-}
 
 policy::KnobWrite least_quota(const std::string& group) {
   policy::KnobWrite out;
@@ -85,7 +82,7 @@ Inside look_inside(const FoundFiles& files, const AgentGone& gone, Occupied& occ
     if (!occupied(each)) continue;
     const bool written = std::ranges::any_of(files, [&](const auto& entry) {
       const FoundFile& file = entry.second;
-      return !is_of_anybody(file.file) && (file.group == each || lies_below(file.group, each));
+      return !is_of_anybody(file.file) && (file.group == each || policy::lies_below(file.group, each));
     });
     (written || gone.pods.offline.contains(each) ? out.offline : out.unknown).push_back(each);
   }
@@ -113,7 +110,7 @@ std::vector<policy::KnobWrite> what_holds(const FoundFiles& files, const std::st
   for (const auto& [id, file] : files) {
     if (file.file != File::kCpuQuota || is_wanted(wanted, file.group, File::kCpuQuota)) continue;
     const bool under = std::ranges::any_of(wanted, [&](const policy::KnobWrite& above) {
-      return above.knob == policy::Knob::kCpuQuota && lies_below(file.group, above.group);
+      return above.knob == policy::Knob::kCpuQuota && policy::lies_below(file.group, above.group);
     });
     if (under && occupied(file.group)) below.push_back(least_quota(file.group));
   }

@@ -97,14 +97,6 @@ class OffAndOn(WithState):
         self.wait_offered(node, LEFT, component)
         self.wait_condition(node, "On", component)
 
-    def test_a_label_set_by_hand_is_an_order_too(self):
-        node = self.node("state-label")
-        component = self.run_manager("--leader-elect=false")
-        self.wait_offered(node, LEFT, component)
-        must(self.api.request("PATCH", f"/api/v1/nodes/{node}", {"metadata": {"labels": {STATE: "off"}}}, content=MERGE))
-        wait_for(lambda: self.offered(node) is None, "nothing offered", component)
-        self.stays(node, None)
-
     def test_off_without_a_manager_holds_for_the_next_one(self):
         node, late = self.node("state-dead"), "state-late"
         component = self.run_manager("--leader-elect=false")
@@ -125,32 +117,6 @@ class OffAndOn(WithState):
         for name in (node, late):
             self.report(name)
             self.wait_offered(name, LEFT, component)
-
-    def test_an_order_with_an_end_expires(self):
-        node = self.node("state-end")
-        component = self.run_manager("--leader-elect=false")
-        self.wait_offered(node, LEFT, component)
-        order("off", f"node {node}", "--for", "20s")
-        self.assertIsNone(self.offered(node))
-        self.wait_offered(node, LEFT, component, 90)
-        wait_for(
-            lambda: must(self.api.request("GET", f"/api/v1/nodes/{node}")).get("metadata.labels", {}).get(STATE) == "on", "the mark to be removed", component
-        )
-
-    def test_off_for_one_side(self):
-        k8s, yarn = self.node("state-k8s"), self.node("state-yarn")
-        component = self.run_manager("--leader-elect=false")
-        for node in (k8s, yarn):
-            self.wait_offered(node, LEFT, component)
-        origin = amounts(colocation.origin(self.api, k8s))
-        order("off", f"node {k8s}", "--only", "k8s")
-        order("off", f"node {yarn}", "--only", "yarn")
-        self.wait_condition(k8s, "OffForKubernetes", component)
-        self.wait_condition(yarn, "OffForYarn", component)
-        wait_for(lambda: amounts(colocation.origin(self.api, yarn))[BATCH] == 0, "nothing left for YARN", component)
-        self.assertIsNone(self.offered(k8s))
-        self.assertEqual(amounts(colocation.origin(self.api, k8s)), origin)
-        self.assertEqual(self.offered(yarn), int(LEFT))
 
 
 class Observe(WithState):
