@@ -16,7 +16,7 @@ namespace tidemark::hadoop {
 // Bounds of what an answer may hold: more is no ResourceManager that we could serve.
 inline constexpr std::size_t kNodesMax = 100'000;
 inline constexpr std::size_t kResourceTypesMax = 64;
-inline constexpr std::size_t kLabelsMax = 64;        // of a node
+inline constexpr std::size_t kLabelsMax = 64;  // of a node
 
 // Identity of a NodeManager: the address that it registered, not necessarily its location.
 struct NodeId {

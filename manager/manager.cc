@@ -77,8 +77,7 @@ RunningManager::RunningManager(net::EventLoop& loop, kube::Client& client, base:
       contests_(loop, contest_context(client), log_, metrics),
       states_(loop, state_context(client), log_, metrics, random.fork()),
       lanes_(client),
-      zones_(loop, lanes_, topologies_, leadership(), interner_, log_, metrics, write_limit(options_),
-             &contests_),
+      zones_(loop, lanes_, topologies_, leadership(), interner_, log_, metrics, write_limit(options_), &contests_),
       journal_(loop, log_, metrics, options_.journal, identity),
       least_(
           history_context(client), [this] { return has_motion(settings_); },

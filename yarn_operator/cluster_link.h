@@ -67,8 +67,8 @@ struct Telling {
   std::vector<std::string> told_again;
 };
 
-// What fits on the nodes of a cluster. A ResourceManager refuses a request that is larger than its largest node. A request
-// that it accepted while a node was larger waits, and its user gets no explanation.
+// What fits on the nodes of a cluster. A ResourceManager refuses a request that is larger than its largest node. A
+// request that it accepted while a node was larger waits, and its user gets no explanation.
 struct ContainerRoom {
   bool for_the_smallest = false;  // on any node
   hadoop::NodeId largest_node;    // without a label; by memory, then by vcores

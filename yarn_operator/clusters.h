@@ -27,9 +27,9 @@ struct YarnCluster {
   std::string id;
   hadoop::RmCluster managers;
   hadoop::Resource smallest{1024, 1, {}};  // container that its scheduler allocates
-  std::string work_class{};            // of its work; "": not set
-  std::string class_place{};           // the file that sets it
-  std::vector<std::string> overruled;  // settings that a `final` one overrides
+  std::string work_class{};                // of its work; "": not set
+  std::string class_place{};               // the file that sets it
+  std::vector<std::string> overruled;      // settings that a `final` one overrides
 };
 
 struct HadoopFolder {

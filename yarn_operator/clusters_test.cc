@@ -75,9 +75,9 @@ TEST_F(ClustersTest, ReadsKerberosForEachCluster) {
 
 TEST_F(ClustersTest, ReadsSmallestContainerOfTheScheduler) {
   const auto with = [&](const std::string& value) {
-    files = {{"/conf/yarn-site.xml",
-              "<configuration><property><name>yarn.scheduler.minimum-allocation-mb</name><value>" + value +
-                  "</value></property></configuration>"}};
+    files = {
+        {"/conf/yarn-site.xml", "<configuration><property><name>yarn.scheduler.minimum-allocation-mb</name><value>" +
+                                    value + "</value></property></configuration>"}};
     return read();
   };
   const auto clusters = with("256");

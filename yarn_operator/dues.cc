@@ -75,8 +75,8 @@ Dues reclaims_due(const std::vector<Wanted>& wanted, const NodeOf& node_of, std:
     if (!offer) continue;
     const auto keep = may_keep(offer->reclaim, work_class, config);
     if (!keep) continue;
-    found.due.push_back({each.node, each.nm, model::Reason::kYarnReclaimed, offer->generation, *keep,
-                         each.total.vcores, !is_ordered(offer->reclaim, work_class)});
+    found.due.push_back({each.node, each.nm, model::Reason::kYarnReclaimed, offer->generation, *keep, each.total.vcores,
+                         !is_ordered(offer->reclaim, work_class)});
   }
   return found;
 }

@@ -63,9 +63,9 @@ class RunningOperator final : public YarnOperator {
     net::Event asked;  // an agent may want to reclaim
     TakingBack taking_back;
     bool away = false;
-    bool closed = false;  // no node has room for the smallest container
+    bool closed = false;         // no node has room for the smallest container
     bool waits_in_vain = false;  // a container waits that fits on no node
-    std::size_t silent = 0;  // nodes
+    std::size_t silent = 0;      // nodes
     ContestedTotals contested;
     std::size_t contested_nodes = 0;
     bool classless = false;  // the settings do not contain the class of its work

@@ -85,7 +85,8 @@ void tell_yarn(const kube::Node& node, const NodeDecision& decision, bool amount
   const auto told = yarn_offer_on(node);
   auto reclaim = policy::told(decision.yarn_reclaim);
   if (!decision.yarn_offer) {
-    if (amounts && node.meta.annotations.has(model::kYarnOfferAnnotation)) write.yarn_action = AnnotationAction::kRemove;
+    if (amounts && node.meta.annotations.has(model::kYarnOfferAnnotation))
+      write.yarn_action = AnnotationAction::kRemove;
     return;
   }
   if (told && *decision.yarn_offer == told->offer && !policy::worth_telling(told->reclaim, reclaim) &&

@@ -22,8 +22,8 @@
 
 namespace tidemark::manager {
 
-inline constexpr std::int64_t kRecordSchema = 10;  // of what is written
-inline constexpr std::int64_t kRecordSchemaOldest = 9;  // of what is read
+inline constexpr std::int64_t kRecordSchema = 10;        // of what is written
+inline constexpr std::int64_t kRecordSchemaOldest = 9;   // of what is read
 inline constexpr std::int64_t kRecordSchemaOrders = 10;  // the first one with orders, and what they left
 // Increase it when the same input may give another outcome: then `replay` shows a difference instead of an error.
 // decision_record_test detects this.

@@ -58,7 +58,7 @@ struct NodeObjectWrites {
   kube::Writer& writer;
   base::TokenBucket& budget;
   std::function<bool()> leading;
-  base::Duration limit;                // of one request
+  base::Duration limit;          // of one request
   Contests* contests = nullptr;  // null: second writers are not tracked
 };
 

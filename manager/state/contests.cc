@@ -209,9 +209,8 @@ void Contests::stands_back(KeptObject object, const kube::Node& node, Entry& ent
   entry.ours.reset();
   entry.mark_generation = read_marks(mark_of(node)).marks.generation;
   count(object, 1);
-  log_.error(
-      model::reason_sentence(reason),
-      {{"kind", info_of(object).resource.kind}, {"node", name}, {"reason", model::reason_id(reason)}});
+  log_.error(model::reason_sentence(reason),
+             {{"kind", info_of(object).resource.kind}, {"node", name}, {"reason", model::reason_id(reason)}});
   if (entry.writer.empty()) scope_.spawn(find_writer(object, name));
   context_.look_at(name);
 }

@@ -1,6 +1,6 @@
-// Detects a second writer of what this manager keeps for a node: the amounts, the NodeSLO, the spec of the NodeMetric and
-// the NUMA zones, each by itself (policy/contest). What is written again and again by another program is left to it and
-// only observed, until the other program does not write for a while or a user orders the node on.
+// Detects a second writer of what this manager keeps for a node: the amounts, the NodeSLO, the spec of the NodeMetric
+// and the NUMA zones, each by itself (policy/contest). What is written again and again by another program is left to it
+// and only observed, until the other program does not write for a while or a user orders the node on.
 //
 // An overwrite of amounts is a change of the node: an amount of ours became another one or went, and the state mark is
 // the same. An overwrite of an object is a content that is not ours, in a newer revision, if we would write it again.

@@ -32,7 +32,7 @@ struct StandingInputs {
   std::optional<model::Reason> only_watched;
   std::string watched_why;                            // for people: whom it was left to
   std::optional<base::Duration> watched_again_after;  // when time alone may end that
-  std::string objects_left;  // which objects of the node are left to whom (Contests::left)
+  std::string objects_left;                           // which objects of the node are left to whom (Contests::left)
 };
 
 struct Standing {

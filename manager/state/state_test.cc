@@ -576,9 +576,7 @@ class ContestsTest : public testing::InMemoryCluster {
         loop, *client, *client, log, metrics, base::Random(3), config,
         [this](std::string_view bytes) { return kube::decode_node(bytes, node_fields(), interner); });
     contests = std::make_unique<Contests>(
-        loop,
-        ContestContext{*client, *recorder, *nodes, [] { return true; }, [](const std::string&) {}},
-        log, metrics);
+        loop, ContestContext{*client, *recorder, *nodes, [] { return true; }, [](const std::string&) {}}, log, metrics);
     now = read();
   }
   kube::Node read() { return *kube::decode_node(read_node("n1").dump(), node_fields(), interner); }

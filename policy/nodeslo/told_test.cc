@@ -33,7 +33,8 @@ TEST(Told, WritesOneTextAndKeepsUnknownParts) {
   EXPECT_EQ(told_of(*done), (NodeTold{*granted.grant, NodeReclaim{1'795'291'201, {}}}));
   EXPECT_EQ(next_told(told_of(*done), known, kNow), *done) << "over is told once";
   granted.grant = std::optional<NodeGrant>();
-  EXPECT_EQ(next_told(told_of(*done), granted, kNow), R"({"schema":1,"reclaim":{"generation":1795291201,"classes":[]}})");
+  EXPECT_EQ(next_told(told_of(*done), granted, kNow),
+            R"({"schema":1,"reclaim":{"generation":1795291201,"classes":[]}})");
 }
 
 TEST(Told, TheGenerationGrowsWithEachOtherText) {

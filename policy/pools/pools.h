@@ -85,7 +85,6 @@ struct TidemarkConfig {
   RolloutSettings rollout;
   std::vector<WorkClass> classes;  // by ascending order
   ProfileSettings profiles;
-
 };
 
 // The settings without a `tidemark-config`: a replacement of Koordinator's manager, which enforces its own switches and

@@ -140,7 +140,8 @@ TEST(StoredRollout, ReadsWhatItWrote) {
 
 TEST(StoredRollout, WritesNothingAgainOfATimeThatIsFinerThanWhatIsStored) {
   auto book = with_revision({}, texts("a"), {}, kRevisionStart);
-  book = with_revision(std::move(book), texts("b", "schema: 1"), {}, kRevisionStart + std::chrono::nanoseconds(581'707'123));
+  book = with_revision(std::move(book), texts("b", "schema: 1"), {},
+                       kRevisionStart + std::chrono::nanoseconds(581'707'123));
   const auto stored = decode_stored(data_of(book, busy()));
   EXPECT_EQ(stored.book, book);
   EXPECT_TRUE(stored_changes(stored, book, busy()).empty());

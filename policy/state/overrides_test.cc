@@ -22,7 +22,8 @@ OverrideCommand order(LinePercent line, base::Duration lasts, std::string why = 
 OverrideCommand clear() {
   return {std::nullopt, "ann@ops", "over", {}};
 }
-Overrides given(const Overrides& before, std::string_view pool, const OverrideCommand& command, WallTime now = kOverrideNow) {
+Overrides given(const Overrides& before, std::string_view pool, const OverrideCommand& command,
+                WallTime now = kOverrideNow) {
   const auto commanded = command_override(before, pool, command, now);
   EXPECT_TRUE(commanded) << commanded.error().message;
   return commanded ? commanded->overrides : Overrides();
