@@ -157,8 +157,9 @@ Result<void> refuse_unsupported_user(const Json& user) {
     std::string_view instead;
   };
   static constexpr Known kKnown[] = {
-      {"exec", "credential plugins are not run; use a token, a tokenFile or a client certificate"},
-      {"auth-provider", "it was removed from Kubernetes; use a token, a tokenFile or a client certificate"},
+      {"auth-provider",
+       "Kubernetes 1.26 removed it; use the cloud's exec plugin (aws eks update-kubeconfig, gcloud container clusters "
+       "get-credentials, kubelogin convert-kubeconfig), or a token, a tokenFile or a client certificate"},
       {"username", "basic authentication was removed from Kubernetes; use a token or a client certificate"},
       {"password", "basic authentication was removed from Kubernetes; use a token or a client certificate"},
       {"as", "impersonation is not supported; use credentials of that user"},
@@ -188,7 +189,94 @@ Result<void> check_clear_text(const net::Url& url) {
                     "; use an https server");
 }
 
-Result<void> use_user(const Entry& user, const Files& files, const base::Clock& clock, ClusterConfig& config) {
+// The value of the cluster's extension that is meant for plugins; null without one.
+const Json* plugin_config(const Json& cluster) {
+  const Json* extensions = cluster.member("extensions");
+  if (extensions == nullptr || !extensions->is_array()) return nullptr;
+  for (const Json& each : extensions->as_array()) {
+    if (each.text_at("name") == "client.authentication.k8s.io/exec") return each.member("extension");
+  }
+  return nullptr;
+}
+
+// spec.cluster of KUBERNETES_EXEC_INFO. The certificate authority goes as data, also if the kubeconfig names a file.
+Result<std::string> plugin_cluster(const Entry& cluster, const net::PemSource& ca, const Files& files) {
+  Json info = Json::object({{"server", std::string(cluster.value.text_at("server"))}});
+  for (const std::string_view key : {"tls-server-name", "insecure-skip-tls-verify"}) {
+    if (has_member(cluster.value, key)) info[key] = *cluster.value.member(key);
+  }
+  std::string pem = ca.text;
+  if (!ca.file.empty()) {
+    auto read = files.read(ca.file, kKubeconfigBytesMax);
+    if (!read) return base::fail(std::move(read).error().within("provideClusterInfo: certificate-authority"));
+    pem = std::move(*read);
+  }
+  if (!pem.empty()) info["certificate-authority-data"] = base::base64_encode(pem);
+  if (const Json* config = plugin_config(cluster.value)) info["config"] = *config;
+  return info.dump();
+}
+
+Result<InteractiveMode> interactive_mode(const std::string& word, std::string_view api_version) {
+  if (word == "Never") return InteractiveMode::kNever;
+  if (word == "IfAvailable") return InteractiveMode::kIfAvailable;
+  if (word == "Always") return InteractiveMode::kAlways;
+  if (word.empty() && api_version.ends_with("/v1beta1")) return InteractiveMode::kIfAvailable;
+  return base::fail(ErrorKind::kInvalid, "interactiveMode ", base::in_quotes(word),
+                    ": expected Never, IfAvailable or Always");
+}
+
+Result<CredentialPlugin> read_plugin(const Json& exec, const Entry& user, const Entry& cluster,
+                                     const net::PemSource& ca, const Files& files) {
+  CredentialPlugin plugin;
+  plugin.user = user.name;
+  TM_TRY(plugin.api_version, text_member(exec, "apiVersion"));
+  if (plugin.api_version != "client.authentication.k8s.io/v1" &&
+      plugin.api_version != "client.authentication.k8s.io/v1beta1") {
+    return base::fail(ErrorKind::kUnsupported, "apiVersion ", base::in_quotes(plugin.api_version),
+                      ": expected client.authentication.k8s.io/v1 or v1beta1; update the plugin and its kubeconfig");
+  }
+  TM_TRY(const std::string command, text_member(exec, "command"));
+  if (command.empty()) return base::fail(ErrorKind::kInvalid, "command is not set");
+  // A name without a slash is looked up in PATH.
+  plugin.command = command.find('/') == std::string::npos ? command : resolve(command, user.file);
+  if (const Json* args = exec.member("args"); args != nullptr && !args->is_null()) {
+    if (!args->is_array()) return base::fail(ErrorKind::kInvalid, "args: wanted a list");
+    for (const Json& each : args->as_array()) {
+      if (!each.is_string()) return base::fail(ErrorKind::kInvalid, "args: wanted strings");
+      plugin.args.push_back(each.as_string());
+    }
+  }
+  if (const Json* env = exec.member("env"); env != nullptr && !env->is_null()) {
+    if (!env->is_array()) return base::fail(ErrorKind::kInvalid, "env: wanted a list");
+    for (const Json& each : env->as_array()) {
+      const std::string name(each.text_at("name"));
+      if (name.empty() || name.find('=') != std::string::npos) {
+        return base::fail(ErrorKind::kInvalid, "env: invalid name ", base::in_quotes(name));
+      }
+      plugin.env.emplace_back(name, std::string(each.text_at("value")));
+    }
+  }
+  TM_TRY(plugin.install_hint, text_member(exec, "installHint"));
+  TM_TRY(const std::string mode, text_member(exec, "interactiveMode"));
+  TM_TRY(plugin.interactive, interactive_mode(mode, plugin.api_version));
+  TM_TRY(const bool provide_cluster, flag_member(exec, "provideClusterInfo"));
+  if (provide_cluster) {
+    TM_TRY(plugin.cluster, plugin_cluster(cluster, ca, files));
+  }
+  return plugin;
+}
+
+Result<void> use_plugin(const Entry& user, const Entry& cluster, const Files& files, ClusterConfig& config) {
+  if (!has_member(user.value, "exec")) return {};
+  auto plugin = read_plugin(*user.value.member("exec"), user, cluster, config.http.tls.ca, files);
+  if (!plugin) return base::fail(std::move(plugin).error().within("exec"));
+  TM_TRY_VOID(check_clear_text(config.http.url));
+  config.plugin = std::move(*plugin);
+  return {};
+}
+
+Result<void> use_user(const Entry& user, const Entry& cluster, const Files& files, const base::Clock& clock,
+                      ClusterConfig& config) {
   TM_TRY_VOID(refuse_unsupported_user(user.value));
   TM_TRY(config.http.tls.certificate, pem_member(user, "client-certificate"));
   TM_TRY(config.http.tls.key, pem_member(user, "client-key"));
@@ -198,7 +286,7 @@ Result<void> use_user(const Entry& user, const Files& files, const base::Clock& 
   TM_TRY(std::string token, text_member(user.value, "token"));
   TM_TRY(const std::string token_file, text_member(user.value, "tokenFile"));
   if (auto checked = check_token(token); !checked) return base::fail(std::move(checked).error().within("token"));
-  if (token.empty() && token_file.empty()) return {};
+  if (token.empty() && token_file.empty()) return use_plugin(user, cluster, files, config);
   TM_TRY_VOID(check_clear_text(config.http.url));
   if (!token_file.empty()) {
     auto opened = TokenFile::open(resolve(token_file, user.file), files, clock);
@@ -280,7 +368,7 @@ Result<ClusterConfig> parse_kubeconfig(std::span<const KubeconfigText> texts, st
     return base::fail(ErrorKind::kNotFound, place, ": no user ", base::in_quotes(*user_name),
                       "; there are: ", names_of(merged.users));
   }
-  if (auto used = use_user(*user, files, clock, config); !used) {
+  if (auto used = use_user(*user, *cluster, files, clock, config); !used) {
     return base::fail(std::move(used).error().within(base::cat(source, ": user ", base::in_quotes(user->name))));
   }
   return config;

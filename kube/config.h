@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "kube/credential_plugin.h"
 #include "net/http_client.h"
 
 namespace tidemark::kube {
@@ -71,16 +72,18 @@ class TokenFile {
 
 struct ClusterConfig {
   net::HttpClientConfig http;
-  std::function<std::string()> bearer;    // never empty as a function; answers "" where no token is used
-  std::shared_ptr<TokenFile> token_file;  // null unless the token comes from a file
+  std::function<std::string()> bearer;     // never empty as a function; answers "" where no token is used
+  std::shared_ptr<TokenFile> token_file;   // null unless the token comes from a file
+  std::optional<CredentialPlugin> plugin;  // credentials come from it (kube/plugin_transport.h)
   std::string default_namespace = "default";
   std::string source;  // "kubeconfig /x (context y)", "in-cluster": for logs
 };
 
 // One kubeconfig's text, or several merged as kubectl merges them: the first file that names a cluster, user, context
 // or current-context wins. `context` empty: the current one. Relative paths resolve against the folder of the file that
-// says them. What is known and not done here (exec, auth-provider, proxy-url, impersonation, passwords) is kUnsupported
-// when the chosen context needs it, with the user or cluster named; unknown keys are ignored, as kubectl does.
+// says them. What is known and not done here (auth-provider, proxy-url, impersonation, passwords) is kUnsupported when
+// the chosen context needs it, with the user or cluster named; unknown keys are ignored, as kubectl does. A token
+// outranks `exec`, as in kubectl.
 struct KubeconfigText {
   std::string path;
   std::string text;

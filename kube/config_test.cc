@@ -133,9 +133,60 @@ TEST_F(ConfigTest, InlineDataOverridesTheFile) {
   EXPECT_EQ(config->http.tls.ca.file, "");
 }
 
+TEST_F(ConfigTest, ReadsTheCredentialPluginOfAUser) {
+  memory.write("/home/u/.kube/ca.crt", "PEM CA");
+  const auto config =
+      with(base::cat(kServer,
+                     ", certificate-authority: ca.crt, tls-server-name: k8s, extensions: [{name: "
+                     "client.authentication.k8s.io/exec, extension: {audience: a}}]"),
+           "exec: {apiVersion: client.authentication.k8s.io/v1, command: bin/login, args: [get-token, --region, eu], "
+           "env: [{name: AWS_PROFILE, value: ops}], installHint: install it, interactiveMode: Never, "
+           "provideClusterInfo: true}");
+  ASSERT_TRUE(config) << config.error().message;
+  ASSERT_TRUE(config->plugin);
+  EXPECT_EQ(config->plugin->user, "u");
+  EXPECT_EQ(config->plugin->command, "/home/u/.kube/bin/login") << "relative to the kubeconfig";
+  const auto command = plugin_command(*config->plugin, true);
+  ASSERT_TRUE(command);
+  EXPECT_EQ(command->argv, (std::vector<std::string>{"/home/u/.kube/bin/login", "get-token", "--region", "eu"}));
+  ASSERT_EQ(command->env.size(), 2u);
+  EXPECT_EQ(command->env[0], std::pair(std::string("AWS_PROFILE"), std::string("ops")));
+  EXPECT_EQ(command->env[1].second,
+            R"({"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","spec":{"cluster":{)"
+            R"("server":"https://10.0.0.1:6443","tls-server-name":"k8s","certificate-authority-data":"UEVNIENB",)"
+            R"("config":{"audience":"a"}},"interactive":false}})");
+}
+
+TEST_F(ConfigTest, FindsAPluginWithoutASlashInPath) {
+  const auto config = with(kServer, "exec: {apiVersion: client.authentication.k8s.io/v1beta1, command: aws}");
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ(config->plugin->command, "aws");
+  EXPECT_EQ(config->plugin->interactive, InteractiveMode::kIfAvailable) << "default of v1beta1";
+  EXPECT_EQ(config->plugin->cluster, "");
+}
+
+TEST_F(ConfigTest, RefusesAnIncompletePlugin) {
+  expect_refused(kServer, "exec: {command: aws}", ErrorKind::kUnsupported, "user \"u\": exec: apiVersion \"\"");
+  expect_refused(kServer, "exec: {apiVersion: client.authentication.k8s.io/v1alpha1, command: aws}",
+                 ErrorKind::kUnsupported, "update the plugin");
+  expect_refused(kServer, "exec: {apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never}",
+                 ErrorKind::kInvalid, "command is not set");
+  expect_refused(kServer, "exec: {apiVersion: client.authentication.k8s.io/v1, command: aws}", ErrorKind::kInvalid,
+                 "interactiveMode \"\": expected Never, IfAvailable or Always");
+  expect_refused("server: http://10.0.0.1", "exec: {apiVersion: client.authentication.k8s.io/v1beta1, command: aws}",
+                 ErrorKind::kInvalid, "unencrypted");
+}
+
+TEST_F(ConfigTest, TokenOverridesThePlugin) {
+  const auto config = with(kServer, "token: t, exec: {apiVersion: client.authentication.k8s.io/v1beta1, command: aws}");
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_FALSE(config->plugin);
+  EXPECT_EQ(config->bearer(), "t");
+}
+
 TEST_F(ConfigTest, RefusesUnsupportedFieldsByName) {
-  expect_refused(kServer, "exec: {command: aws}", ErrorKind::kUnsupported, "user \"u\": exec: ");
-  expect_refused(kServer, "auth-provider: {name: gcp}", ErrorKind::kUnsupported, "user \"u\": auth-provider: ");
+  expect_refused(kServer, "auth-provider: {name: gcp}", ErrorKind::kUnsupported,
+                 "user \"u\": auth-provider: Kubernetes 1.26 removed it; use the cloud's exec plugin");
   expect_refused(kServer, "username: a, password: b", ErrorKind::kUnsupported, "user \"u\": username: ");
   expect_refused(kServer, "as: admin, token: t", ErrorKind::kUnsupported, "user \"u\": as: ");
   expect_refused(base::cat(kServer, ", proxy-url: http://proxy:3128"), "token: t", ErrorKind::kUnsupported,

@@ -55,6 +55,7 @@ int run_agent(const std::vector<std::string>& args) {
     std::filesystem::create_directories(options.state_dir, error);
     if (cluster_options.audit.file.empty()) cluster_options.audit.file = options.state_dir + "/audit.jsonl";
   }
+  cluster_options.runs_plugins = false;  // an agent runs as root and starts no other program (tests/tidy/layers.py)
   options.audit_actor = base::cat("agent ", options.node_name);
   AuditOutput audit(loop, log, &metrics, cluster_options.audit);
   audit.listen_to(client_config, options.audit_actor);

@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "base/text.h"
+#include "kube/plugin_process.h"
+#include "kube/plugin_transport.h"
 #include "main/person.h"
 
 namespace tidemark::main {
@@ -35,15 +37,57 @@ void warn_if_unverified(const kube::ClusterConfig& found, const base::Log& log) 
   log.warn("the API server's certificate is not verified: the kubeconfig disables it", {{"source", found.source}});
 }
 
+Result<std::unique_ptr<net::HttpTransport>> make_transport(net::EventLoop& loop, net::WorkerPool& workers,
+                                                           kube::ClusterConfig& found, base::Random random) {
+  if (!found.plugin) return std::make_unique<net::HttpClient>(loop, &workers, found.http);
+  const auto connect = [&loop, &workers, http = found.http](const kube::Credential& credential) {
+    net::HttpClientConfig config = http;
+    if (!credential.certificate_pem.empty()) {
+      config.tls.certificate = net::PemSource{credential.certificate_pem, {}};
+      config.tls.key = net::PemSource{credential.key_pem, {}};
+    }
+    return std::make_shared<net::HttpClient>(loop, &workers, std::move(config));
+  };
+  auto transport =
+      std::make_unique<kube::PluginTransport>(loop, *found.plugin, kube::system_plugin_host(loop), connect, random);
+  found.bearer = [plugin = transport.get()] { return plugin->token(); };
+  return transport;
+}
+
+Result<void> log_in_by_plugin(net::EventLoop& loop, kube::ClusterConfig& found) {
+  kube::PluginTransport plugin(
+      loop, *found.plugin, kube::system_plugin_host(loop), [](const kube::Credential&) { return nullptr; },
+      base::Random(base::Random::seed_from_system()));
+  Result<kube::Credential> credential;
+  const auto log_in_then_stop = [&]() -> net::Task<void> {
+    credential = co_await plugin.credential(kube::kPluginLimit);
+    loop.stop();
+  };
+  net::Scope scope(loop);
+  scope.spawn(log_in_then_stop());
+  loop.run();
+  if (!credential) return fail(std::move(credential).error());
+  found.bearer = [token = credential->token] { return token; };
+  if (!credential->certificate_pem.empty()) {
+    found.http.tls.certificate = net::PemSource{credential->certificate_pem, {}};
+    found.http.tls.key = net::PemSource{credential->key_pem, {}};
+  }
+  return {};
+}
+
 Result<Cluster> connect_cluster(net::EventLoop& loop, const base::Log& log, base::Random random,
                                 const ClusterOptions& options, const kube::ClientConfig& config) {
   TM_TRY(auto found, find_cluster(options, loop.clock()));
   warn_if_unverified(found, log);
+  if (found.plugin && !options.runs_plugins) {
+    return fail(ErrorKind::kUnsupported, found.source, ": user ", base::in_quotes(found.plugin->user),
+                ": exec: this component runs no other program; use a token, a tokenFile or a client certificate");
+  }
   Cluster cluster;
   cluster.source = found.source;
   cluster.ns = found.default_namespace;
   cluster.workers = std::make_unique<net::WorkerPool>(1, kResolveQueueMax);
-  cluster.transport = std::make_unique<net::HttpClient>(loop, cluster.workers.get(), std::move(found.http));
+  TM_TRY(cluster.transport, make_transport(loop, *cluster.workers, found, random.fork()));
   cluster.bearer = std::move(found.bearer);
   cluster.client = std::make_unique<kube::Client>(loop, *cluster.transport, cluster.bearer, config, random);
   return cluster;

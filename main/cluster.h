@@ -24,7 +24,8 @@ namespace tidemark::main {
 struct ClusterOptions {
   std::string kubeconfig;
   std::string context;
-  AuditOptions audit;  // of commands that write
+  AuditOptions audit;        // of commands that write
+  bool runs_plugins = true;  // false: an `exec` of the kubeconfig is an error
 };
 void declare_cluster_flags(base::Flags& flags, ClusterOptions& options);
 
@@ -33,10 +34,19 @@ Result<kube::ClusterConfig> find_cluster(const ClusterOptions& options, const ba
 
 void warn_if_unverified(const kube::ClusterConfig& found, const base::Log& log);
 
+// The transport to the API server, with the credentials of the kubeconfig's plugin if it names one; then `found.bearer`
+// returns the plugin's current token. `found` and the result have the same lifetime.
+Result<std::unique_ptr<net::HttpTransport>> make_transport(net::EventLoop& loop, net::WorkerPool& workers,
+                                                           kube::ClusterConfig& found, base::Random random);
+
+// Runs the plugin of `found` and puts its credential into `found`, for a short command that needs no renewal. Runs
+// `loop`.
+Result<void> log_in_by_plugin(net::EventLoop& loop, kube::ClusterConfig& found);
+
 // All parts have the same lifetime.
 struct Cluster {
   std::unique_ptr<net::WorkerPool> workers;  // resolves names
-  std::unique_ptr<net::HttpClient> transport;
+  std::unique_ptr<net::HttpTransport> transport;
   std::unique_ptr<kube::Client> client;
   std::function<std::string()> bearer;  // for further clients on the same transport
   std::string source;

@@ -141,7 +141,11 @@ int run_doctor(const std::vector<std::string>& args) {
   options.runtime_dir = kubelet.runtime_dir;
 
   const base::SystemClock clock;
-  const auto account = find_cluster(cluster_options, clock);  // credentials for the kubelet
+  net::EventLoop loop(clock);
+  auto account = find_cluster(cluster_options, clock);  // credentials for the kubelet
+  if (account && account->plugin) {
+    if (auto logged_in = log_in_by_plugin(loop, *account); !logged_in) account = fail(std::move(logged_in).error());
+  }
   if (!account && !cluster_options.kubeconfig.empty()) return failed(account.error());
   std::string bearer;
   if (account && http->url.scheme != "http") {  // never send the token unencrypted
@@ -152,7 +156,6 @@ int run_doctor(const std::vector<std::string>& args) {
   http->limits.body_bytes_max = kConfigzBytesMax;
   http->user_agent = "tidemark-doctor/" TIDEMARK_VERSION;
 
-  net::EventLoop loop(clock);
   net::WorkerPool resolvers(1, kDoctorResolveQueueMax);
   net::HttpClient client(loop, &resolvers, *std::move(http));
   linux::KernelProbeRim kernel;

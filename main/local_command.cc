@@ -95,8 +95,9 @@ int with_client(const cli::LocalServer& server, const LogOptions& log_options, b
   const auto connect = [&]() -> Result<std::unique_ptr<net::HttpTransport>> {
     TM_TRY(auto found, find_cluster(options, clock));
     warn_if_unverified(found, log_output.named("local"));
+    auto transport = make_transport(loop, resolver, found, base::Random(base::Random::seed_from_system()));
     bearer = std::move(found.bearer);
-    return std::make_unique<net::HttpClient>(loop, &resolver, std::move(found.http));
+    return transport;
   };
   auto first = connect();
   if (!first && needed) {
