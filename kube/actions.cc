@@ -36,6 +36,7 @@ net::Task<Result<void>> evict_pod(Writer& writer, std::string ns, std::string po
   write.subresource = "eviction";
   write.dry_run = options.dry_run;
   write.note = options.note;
+  write.refusal = options.refusal;
   auto answer = co_await writer.create(kPods, eviction_body(ns, pod, options), write, pod, limit);
   if (!answer) co_return base::fail(std::move(answer).error());
   co_return Result<void>();

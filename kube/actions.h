@@ -15,11 +15,12 @@ struct EvictOptions {
   std::string uid{};                             // only this incarnation; empty: whichever has the name
   bool dry_run = false;
   WriteNote note{};
+  Status* refusal = nullptr;  // as of WriteOptions
 };
 
 // policy/v1 Eviction. The server tries by itself for ten seconds before it says kConflict to a uid that is gone: a
-// shorter limit gets kDeadline instead. It answers 429 (kExhausted) while a PodDisruptionBudget forbids it; that is not
-// retried here, because how long to insist is a policy.
+// shorter limit gets kDeadline instead. It answers 429 with the cause DisruptionBudget while a PodDisruptionBudget
+// forbids it; that is not retried here, because how long to insist is a policy.
 std::string eviction_body(std::string_view ns, std::string_view pod, const EvictOptions& options);
 net::Task<Result<void>> evict_pod(Writer& writer, std::string ns, std::string pod, EvictOptions options,
                                   base::Duration limit);

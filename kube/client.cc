@@ -329,7 +329,7 @@ struct Client::Impl {
     }
   }
 
-  net::Task<Attempt<std::string>> fetch_once(net::HttpRequest sent, base::Duration left) {
+  net::Task<Attempt<std::string>> fetch_once(net::HttpRequest sent, base::Duration left, Status* status) {
     net::HttpRequest named;  // what messages need of it
     named.method = sent.method;
     named.target = sent.target;
@@ -338,6 +338,7 @@ struct Client::Impl {
       co_return Attempt<std::string>{base::fail(of_transport(std::move(response).error(), named)), false};
     }
     if (response->status < 200 || response->status >= 300) {
+      if (status != nullptr) *status = parse_status(response->body).value_or(Status());
       co_return Attempt<std::string>{base::fail(refusal(named, response->status, response->headers, response->body)),
                                      true};
     }
@@ -345,10 +346,11 @@ struct Client::Impl {
   }
 
   net::Task<Result<std::string>> call(net::HttpRequest request, Repeat repeat, base::Duration limit, Place place = {},
-                                      ToldWrite* told = nullptr) {
-    return repeated<std::string>(
-        std::move(request), repeat, limit, std::move(place), told,
-        [this](net::HttpRequest sent, base::Duration left) { return fetch_once(std::move(sent), left); });
+                                      ToldWrite* told = nullptr, Status* refusal = nullptr) {
+    return repeated<std::string>(std::move(request), repeat, limit, std::move(place), told,
+                                 [this, refusal](net::HttpRequest sent, base::Duration left) {
+                                   return fetch_once(std::move(sent), left, refusal);
+                                 });
   }
 
   net::Task<Result<std::string>> write(net::HttpRequest request, const Resource& resource, std::string_view name,
@@ -357,13 +359,14 @@ struct Client::Impl {
     if (!options.answer_is_read) request.headers.set("accept", kOnlyMetadata);
     const Repeat repeat = write_repeat(options);
     if (!config.audit || options.dry_run || resource.plural == kEvents.plural) {
-      return call(std::move(request), repeat, limit, std::move(options.place));
+      return call(std::move(request), repeat, limit, std::move(options.place), nullptr, options.refusal);
     }
     Place place = std::move(options.place);
+    Status* const refusal = options.refusal;
     model::AuditLine line = audit_line(request, resource, name, std::move(options));
     // The server takes it for the ID under which its own audit log has the request.
     request.headers.set("audit-id", line.trace);
-    return told(std::move(request), std::move(line), repeat, limit, std::move(place));
+    return told(std::move(request), std::move(line), repeat, limit, std::move(place), refusal);
   }
 
   model::AuditLine audit_line(const net::HttpRequest& request, const Resource& resource, std::string_view name,
@@ -391,9 +394,9 @@ struct Client::Impl {
   }
 
   net::Task<Result<std::string>> told(net::HttpRequest request, model::AuditLine line, Repeat repeat,
-                                      base::Duration limit, Place place) {
+                                      base::Duration limit, Place place, Status* refusal) {
     ToldWrite write(loop.clock(), config.audit, std::move(line));
-    auto answer = co_await call(std::move(request), repeat, limit, std::move(place), &write);
+    auto answer = co_await call(std::move(request), repeat, limit, std::move(place), &write, refusal);
     write.over(answer ? nullptr : &answer.error());
     co_return answer;
   }

@@ -24,6 +24,7 @@
 #include "kube/call_budget.h"
 #include "kube/config.h"
 #include "kube/resource.h"
+#include "kube/status.h"
 #include "model/audit_line.h"
 #include "net/http_client.h"
 #include "net/loop.h"
@@ -87,6 +88,7 @@ struct WriteOptions {
   Place place{};                   // none: the write waits for its own
   std::string_view propagation{};  // of a removal: "Background", "Foreground", "Orphan"; "": as the kind has it
   bool answer_is_read = true;      // false: the server need not write the whole object out once more
+  Status* refusal = nullptr;       // gets the server's Status if it refuses with one; outlives the call
 };
 
 // Ask for the narrowest of these.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <utility>
 
 #include "base/json.h"
 #include "base/text.h"
@@ -11,6 +12,7 @@ namespace tidemark::kube {
 namespace {
 
 constexpr std::size_t kForeignTextMax = 200;  // bytes of a body that is no Status, in a message
+constexpr std::size_t kCausesMax = 16;
 constexpr std::size_t kServerTextMax = 1024;  // bytes of the server's message: a refused patch comes back whole in it
 
 // The one form of HTTP's dates that is still sent: "Wed, 21 Oct 2015 07:28:00 GMT".
@@ -48,7 +50,23 @@ std::int64_t bounded_ms(base::Duration wait) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(bounded).count();
 }
 
+void read_cause(base::JsonReader& reader, std::vector<std::string>& into) {
+  std::string reason;
+  reader.object([&](std::string_view key) {
+    if (key == "reason") {
+      reader.string(reason);
+    } else {
+      reader.skip();
+    }
+  });
+  if (!reason.empty() && into.size() < kCausesMax) into.push_back(std::move(reason));
+}
+
 }  // namespace
+
+bool Status::has_cause(std::string_view wanted) const {
+  return std::ranges::find(causes, wanted) != causes.end();
+}
 
 std::optional<Status> parse_status(std::string_view bytes) {
   base::JsonReader reader(bytes);
@@ -68,6 +86,8 @@ std::optional<Status> parse_status(std::string_view bytes) {
       reader.object([&](std::string_view member) {
         if (member == "retryAfterSeconds") {
           reader.integer(status.retry_after_s);
+        } else if (member == "causes") {
+          reader.array([&] { read_cause(reader, status.causes); });
         } else {
           reader.skip();
         }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/result.h"
@@ -16,6 +17,9 @@ struct Status {
   std::string reason;  // "NotFound", "Expired", …
   std::string message;
   std::int64_t retry_after_s = 0;
+  std::vector<std::string> causes;  // reasons of details.causes: "DisruptionBudget", …
+
+  bool has_cause(std::string_view reason) const;
 };
 
 // Nothing where the bytes are no Status object (a proxy's HTML page, for example).

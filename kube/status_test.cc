@@ -63,6 +63,21 @@ TEST(Status, ErrorEventOfAWatchHasItsOwnCode) {
       ErrorKind::kGone);
 }
 
+// As kube-apiserver 1.34 answers an eviction that a PodDisruptionBudget forbids.
+TEST(Status, ReadsTheCauses) {
+  const auto status = parse_status(
+      R"({"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"Cannot evict pod as it would )"
+      R"(violate the pod's disruption budget.","reason":"TooManyRequests","details":{"causes":[{"reason":)"
+      R"("DisruptionBudget","message":"The disruption budget b needs 1 healthy pods and has 1 currently"},)"
+      R"({"message":"a cause without a reason"}]},"code":429})");
+  ASSERT_TRUE(status);
+  EXPECT_EQ(status->code, 429);
+  EXPECT_EQ(status->reason, "TooManyRequests");
+  EXPECT_TRUE(status->has_cause("DisruptionBudget"));
+  EXPECT_FALSE(status->has_cause("Disruption"));
+  EXPECT_EQ(status->causes.size(), 1u);
+}
+
 TEST(RetryAfter, HeaderThenBody) {
   const std::string body = R"({"kind":"Status","code":429,"details":{"retryAfterSeconds":7}})";
   EXPECT_EQ(status_error(429, "3", body, kNow, "d").retry_after_ms, 3000);

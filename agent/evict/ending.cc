@@ -1,5 +1,6 @@
 #include "agent/evict/ending.h"
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 #include <utility>
@@ -19,48 +20,43 @@ using policy::EvictionDenial;
 using policy::EvictOutcome;
 
 constexpr std::string_view kNoCopilot = "no copilot lists it any more";
-constexpr int kForbiddenCode = 403, kConflictCode = 409, kTooManyCode = 429;
+constexpr int kConflictCode = 409, kTooManyCode = 429, kServerErrorCode = 500;
 
 // Denials because of the pod itself, not of the request.
 constexpr std::array kOfThePod = {EvictionDenial::kOnline, EvictionDenial::kAnotherPod, EvictionDenial::kMirror,
                                   EvictionDenial::kAnotherNode};
 
-// "…: the pod is online work … [Online] (HTTP 403, Forbidden)": the last word comes from the webhook, whatever the pod
-// is named.
-bool says(std::string_view message, EvictionDenial word) {
-  message = base::trim(message.substr(0, message.rfind(" (HTTP ")));
-  return message.ends_with(base::cat("[", policy::to_string(word), "]"));
+// The webhook gives its word as a cause of the Status (manager/webhook).
+bool says(const kube::Status& refusal, EvictionDenial word) {
+  return refusal.has_cause(policy::to_string(word));
 }
 
-// An API server refuses to evict a pod that has two budgets.
-bool has_two_budgets(const Error& error) {
-  return error.message.contains("more than one PodDisruptionBudget");
+// An API server refuses to evict a pod that has two budgets, with code 500. Its Status has neither a reason nor
+// details, as for an error of its etcd: only the message tells them apart.
+bool has_two_budgets(const kube::Status& refusal) {
+  return refusal.code == kServerErrorCode && refusal.reason.empty() &&
+         refusal.message.contains("more than one PodDisruptionBudget");
 }
 
-// If a webhook answers 429, the API server answers 500 with these words (apimachinery's NewGenericServerResponse). The
-// words cannot come from a pod name, since names have no spaces.
-bool is_busy_webhook(const Error& error) {
-  return error.message.contains("failed calling webhook") &&
-         error.message.contains("the server has received too many requests and has asked us to try again later");
+bool is_forbidden_by_budget(const kube::Status& refusal) {
+  return refusal.has_cause("DisruptionBudget") || says(refusal, EvictionDenial::kJobBudget) ||
+         says(refusal, EvictionDenial::kPoolBudget) || has_two_budgets(refusal);
 }
 
-bool is_busy(const Error& error) {
+bool is_busy(const Error& error, const kube::Status& refusal) {
   // An overloaded API server answers 429 as well.
-  return error.code == kTooManyCode || is_busy_webhook(error) || says(error.message, EvictionDenial::kTooMany) ||
-         says(error.message, EvictionDenial::kNotKnown);
+  return error.code == kTooManyCode || says(refusal, EvictionDenial::kTooMany) ||
+         says(refusal, EvictionDenial::kNotKnown);
 }
 
-EvictOutcome outcome_of(const Error& error) {
-  const bool budget = error.message.contains("disruption budget") || says(error.message, EvictionDenial::kJobBudget) ||
-                      says(error.message, EvictionDenial::kPoolBudget);
-  if ((error.code == kTooManyCode && budget) || has_two_budgets(error)) return EvictOutcome::kForbidden;
-  if (is_busy(error)) return EvictOutcome::kBusy;
-  if (error.kind == ErrorKind::kNotFound) return EvictOutcome::kGone;
+// `refusal`: empty if the server sent no Status, for example because a proxy answered.
+EvictOutcome outcome_of(const Error& error, const kube::Status& refusal) {
+  if (is_forbidden_by_budget(refusal)) return EvictOutcome::kForbidden;
+  if (is_busy(error, refusal)) return EvictOutcome::kBusy;
+  if (error.kind == ErrorKind::kNotFound && refusal.reason == "NotFound") return EvictOutcome::kGone;
   if (error.code == kConflictCode) return EvictOutcome::kNever;
-  if (error.code == kForbiddenCode) {
-    for (const EvictionDenial word : kOfThePod) {
-      if (says(error.message, word)) return EvictOutcome::kNever;
-    }
+  if (std::ranges::any_of(kOfThePod, [&](EvictionDenial word) { return says(refusal, word); })) {
+    return EvictOutcome::kNever;
   }
   return EvictOutcome::kUnreachable;
 }
@@ -138,9 +134,11 @@ net::Task<Ending::Told> Ending::evict(Of of) {
   kube::EvictOptions options;
   options.uid = of.task;
   options.note.reason = model::reason_id(of.why);
+  kube::Status refusal;
+  options.refusal = &refusal;
   auto done = co_await kube::evict_pod(outside_.writer, of.ns, of.name, std::move(options), kEvictionLimit);
   if (done) co_return Told{EvictOutcome::kAccepted, {}};
-  co_return Told{outcome_of(done.error()), done.error().message};
+  co_return Told{outcome_of(done.error(), refusal), done.error().message};
 }
 
 net::Task<Ending::Told> Ending::end_container(const model::Task& task, Of of, bool itself) {

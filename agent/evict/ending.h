@@ -59,10 +59,12 @@ class Ending final : public EvictionHands {
   // Returns the outcome for the policy. `why` is in the audit. The task may go while it is asked.
   //
   //   kAccepted     done, or in progress
-  //   kForbidden    429: a disruption budget; or two budgets for one pod, which the server answers with 500
+  //   kForbidden    cause DisruptionBudget, JobBudget or PoolBudget; or two budgets for one pod, which the server
+  //   answers
+  //                 with 500
   //   kNever        409, or the webhook refuses the pod itself: online, of another node, a mirror, another pod;
   //                 or a host application
-  //   kGone         404
+  //   kGone         404 of an API server
   //   kPreempted    a container of YARN, preempted by its ResourceManager
   //   kReplaced     the ResourceManager preempted another one
   //   kBusy         429 without a budget; or a webhook that is overloaded, has too many evictions to check, or

@@ -229,6 +229,10 @@ net::Task<AdmissionAnswer> AdmissionHandlers::validate_config_map(AdmissionReque
   co_return peers ? check_settings(request) : check_tidemark_config(request);
 }
 
+AdmissionAnswer AdmissionHandlers::busy_eviction() {
+  return answer_of({policy::EvictionDenial::kTooMany, kUnavailable, "", cat(kEvictionsPerSecond)});
+}
+
 net::Task<AdmissionAnswer> AdmissionHandlers::validate_eviction(AdmissionRequest request) {
   if (settings_.agent_account.empty() || request.user != settings_.agent_account) co_return AdmissionAnswer{};
   if (!is_of(request, "pods", "eviction") || request.operation != AdmissionOperation::kCreate) {
@@ -238,7 +242,7 @@ net::Task<AdmissionAnswer> AdmissionHandlers::validate_eviction(AdmissionRequest
   const policy::EvictionAsked asked{request.user_node, uid};
   if (const auto refusal = policy::refuse_eviction(asked)) co_return answer_of(*refusal);
   if (!evictions_.try_take(clock_.monotonic())) {
-    co_return answer_of({policy::EvictionDenial::kTooMany, kUnavailable, "", cat(kEvictionsPerSecond)});
+    co_return busy_eviction();
   }
   const auto bytes = co_await ahead_.get(kube::kPods, request.ns, request.name, kLookupLimit);
   if (!bytes) {

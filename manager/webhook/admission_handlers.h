@@ -89,6 +89,7 @@ class AdmissionHandlers {
   // Of node agents alone. The pod is asked of the API server each time: what the manager caches of pods has no uid, and
   // by its name it may be an earlier one, of another node.
   net::Task<AdmissionAnswer> validate_eviction(AdmissionRequest request);
+  static AdmissionAnswer busy_eviction();  // too many evictions are checked: retry later
 
  private:
   // nullopt where neither the cache nor the API server knows.

@@ -124,7 +124,12 @@ net::Task<Result<std::string>> WebhookServer::answer(const Path& path, net::Http
     outcome = "too-many";
     return http_error(kTooManyCode, std::move(message));
   };
-  if (running_ >= kAdmissionsMax) co_return too_many(base::cat("more than ", kAdmissionsMax, " requests at once"));
+  // The API server turns a webhook's 429 into a 500 that looks like a missing webhook, and an agent would kill. So an
+  // eviction beyond the limit is read and refused with a cause.
+  const bool crowded = running_ >= kAdmissionsMax;
+  const bool refuses =
+      crowded && path.path == kValidateEvictionPath && running_ < kAdmissionsMax + kRefusedEvictionsMax;
+  if (crowded && !refuses) co_return too_many(base::cat("more than ", kAdmissionsMax, " requests at once"));
   const Place place(running_);
   ReviewBudget::Share share(budget_);
   const auto full = [&too_many] {
@@ -161,7 +166,10 @@ net::Task<Result<std::string>> WebhookServer::answer(const Path& path, net::Http
     co_return co_await task;
   };
   const base::Duration left = kAdmissionLimit - (loop_.clock().monotonic() - began);
-  auto done = co_await net::within(loop_, run((handlers_.*path.handle)(std::move(*request))), left, "the answer");
+  Result<AdmissionAnswer> done = AdmissionHandlers::busy_eviction();
+  if (!refuses) {
+    done = co_await net::within(loop_, run((handlers_.*path.handle)(std::move(*request))), left, "the answer");
+  }
   if (!done) co_return std::unexpected(std::move(done).error());
   tell(path, head, *done, outcome);
   co_return encode_review(head.uid, *done);

@@ -25,7 +25,8 @@ inline constexpr std::string_view kValidateConfigMapPath = "/validate-configmap"
 inline constexpr std::string_view kValidateEvictionPath = "/validate-eviction";
 inline constexpr base::Duration kAdmissionLimit = std::chrono::seconds(10);  // from the first byte to the answer
 inline constexpr std::size_t kAdmissionConnectionsMax = 256;
-inline constexpr std::size_t kAdmissionsMax = 512;  // at the same time; one more is answered 429
+inline constexpr std::size_t kAdmissionsMax = 512;         // at the same time; one more is answered 429
+inline constexpr std::size_t kRefusedEvictionsMax = 2048;  // beyond them, refused with the cause TooMany
 
 struct WebhookServerConfig {
   std::string listen;

@@ -298,6 +298,8 @@ class WithManager(WithIdentity):
         text = answer.body.decode()
         self.assertEqual(status, answer.status, text)
         self.assertIn(f"[{word}]" if word else "agent-eviction.tidemark.io", text)
+        if word:  # agents decide by the cause, which an API server passes on
+            self.assertEqual(word, answer["details.causes.0.reason"], text)
 
 
 class Evictions(WithManager):
