@@ -29,7 +29,9 @@ net::Task<Result<YarnHour>> read_yarn_hour(kube::Client& client, std::string con
   if (auto text = policy::operator_grant_text(grants, pool, now); !text.empty()) hour.granted = std::move(text);
   yarn_operator::HourRoom room;
   const std::string here(node.meta.name);
-  room.add_pool(pool, yarn_operator::hour_of(stored.state.value_or(policy::BudgetState()), grants, pool, now));
+  const auto of_pool = yarn_operator::hour_of(stored.state.value_or(policy::BudgetState()), grants, pool, now);
+  hour.per_node = of_pool.node_per_hour;
+  room.add_pool(pool, of_pool);
   room.add_node(here, pool, hour.given_back_here);
   room.add_node("", pool, hour.given_back_in_pool - hour.given_back_here);  // all others
   hour.left = room.left(here);
@@ -39,10 +41,10 @@ net::Task<Result<YarnHour>> read_yarn_hour(kube::Client& client, std::string con
 }
 
 std::string yarn_hour_text(const YarnHour& hour) {
-  std::string text = hour.granted
-                         ? base::cat("granted ", *hour.granted, " in the pool, ", hour.given_back_in_pool, " used")
-                         : base::cat("no grant: ", policy::kLocalEvictionsPerHour, " an hour of each node, ",
-                                     hour.given_back_here, " used here");
+  std::string text =
+      hour.granted
+          ? base::cat("granted ", *hour.granted, " in the pool, ", hour.given_back_in_pool, " used")
+          : base::cat("no grant: ", hour.per_node, " an hour of each node, ", hour.given_back_here, " used here");
   return text + (hour.left > 0 ? "" : base::cat("; the rest waits: ", policy::why(hour.why_none)));
 }
 

@@ -11,6 +11,7 @@ PoolHour hour_of(const policy::BudgetState& state, const policy::OperatorGrants&
   if (grant != grants.end() && now < grant->second.now.until) hour.granted = grant->second.now.per_hour;
   const policy::PoolBudget* budget = state.pool(pool);
   hour.used_up = budget != nullptr && budget->exhausted;
+  if (budget != nullptr && budget->node_per_hour) hour.node_per_hour = *budget->node_per_hour;
   return hour;
 }
 
@@ -24,8 +25,8 @@ std::int64_t HourRoom::left(const std::string& node) const {
   if (found == nodes_.end()) return 0;
   const Pool& pool = pools_.at(found->second.pool);
   if (pool.hour.used_up) return 0;
-  const std::int64_t left = pool.hour.granted ? *pool.hour.granted - pool.given_back
-                                              : policy::kLocalEvictionsPerHour - found->second.given_back;
+  const std::int64_t left =
+      pool.hour.granted ? *pool.hour.granted - pool.given_back : pool.hour.node_per_hour - found->second.given_back;
   return std::max<std::int64_t>(left, 0);
 }
 

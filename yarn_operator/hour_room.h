@@ -2,7 +2,7 @@
 // Pure.
 //
 //   the operator has a grant for the pool   the grant minus what it ended in the pool within the hour
-//   it has none                             kLocalEvictionsPerHour for each node, as for an agent without a grant
+//   it has none                             perNodeHour of the pool for each node, else kUngrantedEvictionsPerHour
 //   the pool has used up its hour           nothing, whichever program used it
 //
 // The ResourceManager chooses the job, so the hour of a job is not considered.
@@ -22,8 +22,9 @@ namespace tidemark::yarn_operator {
 
 // As the manager publishes it.
 struct PoolHour {
-  std::optional<std::int64_t> granted;  // to the operator, per hour
-  bool used_up = false;                 // the whole budget of the pool
+  std::optional<std::int64_t> granted;                              // to the operator, per hour
+  bool used_up = false;                                             // the whole budget of the pool
+  std::int64_t node_per_hour = policy::kUngrantedEvictionsPerHour;  // without a grant
 };
 
 // From the ConfigMap `tidemark-budgets`.

@@ -30,11 +30,11 @@ TEST(HourRoom, UsesTheLocalLimitOfEachNodeWithoutAGrant) {
   room.add_node("n1", "night", 1);
   room.add_node("n2", "night", 0);
   EXPECT_EQ(room.left("n1"), 1);
-  EXPECT_EQ(room.left("n2"), policy::kLocalEvictionsPerHour);
+  EXPECT_EQ(room.left("n2"), policy::kUngrantedEvictionsPerHour);
   room.take("n1", 1);
   EXPECT_EQ(room.left("n1"), 0);
   EXPECT_EQ(room.why_none("n1"), Reason::kEvictBudgetSpent);
-  EXPECT_EQ(room.left("n2"), policy::kLocalEvictionsPerHour);
+  EXPECT_EQ(room.left("n2"), policy::kUngrantedEvictionsPerHour);
   EXPECT_EQ(room.left("nobody"), 0);
 }
 

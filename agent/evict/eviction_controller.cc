@@ -30,10 +30,10 @@ constexpr std::size_t kBusySpread_ms = 4000;
 constexpr base::Duration kAgainWithin = std::chrono::hours(1);
 constexpr std::size_t kEvictedJobsMax = 1024;
 
-// A grant applies until its end.
-std::int64_t evictions_an_hour(const policy::NodeRules& rules, std::int64_t without_grant, base::WallTime wall) {
+// A grant applies until its end; without one, the limit of the settings.
+std::int64_t evictions_an_hour(const policy::NodeRules& rules, std::int64_t otherwise, base::WallTime wall) {
   if (rules.grant && wall < rules.grant->now.until) return rules.grant->now.per_hour;
-  return without_grant;
+  return rules.evict_settings().per_hour.value_or(otherwise);
 }
 
 policy::EvictSwitches all_features() {
@@ -81,7 +81,7 @@ base::Duration busy_pause(std::string_view key, int times) {
 
 EvictionDefaults eviction_defaults(policy::EvictSwitches gates, bool alone) {
   if (alone) return {all_features(), policy::kEvictionsPerHourAlone};
-  return {gates, policy::kLocalEvictionsPerHour};
+  return {gates, policy::kEvictionsPerHourMax};
 }
 
 EvictionController::EvictionController(net::EventLoop& loop, EvictionOutside outside, const base::Log& log,

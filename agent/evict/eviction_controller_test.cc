@@ -17,7 +17,13 @@ using policy::EvictOutcome;
 using policy::Permit;
 using testing::kGiB;
 
-class Evictions : public testing::EvictingNode {};
+class Evictions : public testing::EvictingNode {
+ protected:
+  void limit(std::int64_t per_hour) {
+    if (!rules.word) rules.word.emplace();
+    rules.word->evict.per_hour = per_hour;
+  }
+};
 
 // 16 GiB, 8 online and 4 + 1 offline: 81 %, and down to 68 % means 2.2 GiB, which the large one releases.
 TEST_F(Evictions, EvictsOfflineWorkAboveMemoryThreshold) {
@@ -158,12 +164,13 @@ TEST_F(Evictions, ObserveOnlyLogs) {
   EXPECT_EQ(controller->says(), "") << "nothing is known, nothing is decided";
 }
 
-// policy/budget: without a grant a node evicts little; with one, as much as it says, until it ends.
+// A node evicts as much as its grant says until the grant ends; without one, as the settings say.
 TEST_F(Evictions, LimitsEvictionsPerHour) {
   for (int i = 0; i < 6; ++i) pod(base::cat("job-", i), 1);
   other_gib = 13;
+  limit(2);
   seconds(120);
-  EXPECT_EQ(hands.asked.size(), 2U) << "kLocalEvictionsPerHour";
+  EXPECT_EQ(hands.asked.size(), 2U);
   EXPECT_EQ(controller->says().substr(0, 12), "TM-EVICT-012") << controller->says();
   rules.grant = policy::NodeGrant{{4, clock.wall() + 24h}, {}};
   seconds(30);
@@ -175,6 +182,7 @@ TEST_F(Evictions, ExceedsGrantIfKubeletIsAboutToEvict) {
   for (int i = 0; i < 6; ++i) pod(base::cat("job-", i), 1);
   rules.threshold.memory_before_kubelet_percent = 87;
   rules.threshold.kubelet_next_bytes = 2 * kGiB;
+  limit(2);
   seconds(10);
   EXPECT_EQ(hands.asked.size(), 2U) << "2 GiB are left of 16: it is not next yet";
   EXPECT_EQ(lines.find("exceeds the eviction grant"), std::string::npos);
@@ -212,12 +220,21 @@ TEST_F(Evictions, CountsRepeatedEvictionOfJob) {
   EXPECT_EQ(again(), '1') << "an hour later it is a first one";
 }
 
+// As Koordinator's agent, which has no limit.
+TEST_F(Evictions, HasNoHourlyLimitWithoutSettings) {
+  for (int i = 0; i < 30; ++i) pod(base::cat("job-", i), 1);
+  other_gib = 13;
+  seconds(300);
+  EXPECT_EQ(hands.asked.size(), 30U);
+}
+
 TEST_F(Evictions, RestartContinuesCountOfHour) {
   for (int i = 0; i < 6; ++i) pod(base::cat("job-", i), 1);
   other_gib = 13;
+  limit(2);
   for (int i = 0; i < 3; ++i) {
     seconds(120);
-    EXPECT_EQ(hands.asked.size(), 2U) << "kLocalEvictionsPerHour, start " << i;
+    EXPECT_EQ(hands.asked.size(), 2U) << "start " << i;
     begin();
   }
 }

@@ -201,7 +201,7 @@ TEST_F(EvictionLimitsTest, PodWithANewUidCountsAsAnotherPod) {
 
 // As the leader stored it: a replica that began later may have seen less.
 TEST_F(EvictionLimitsTest, DeniesEvictionsAtThePoolLimit) {
-  state_.pools.push_back({"night", {}, {}, true, {}});
+  state_.pools.push_back({"night", {}, {}, true, {}, {}});
   EXPECT_EQ(evict("sort"), "PoolBudget: night; ");
   pool_per_hour_ = 3;
   EXPECT_EQ(evict("sort"), "PoolBudget: night; ") << "of which this replica saw none";

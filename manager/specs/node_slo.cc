@@ -103,7 +103,11 @@ OwnSettings own_settings(const kube::Node& node, const NodeSloProjection* object
 
 std::optional<policy::AgentWord> agent_word(const Revision& settings, const policy::Pool& pool) {
   if (!settings.texts.tidemark) return std::nullopt;
-  return policy::AgentWord{pool.modes.agent, settings.tidemark.classes, pool.business, pool.evict};
+  policy::AgentWord word{pool.modes.agent, settings.tidemark.classes, pool.business, pool.evict};
+  if (const auto limit = policy::node_evictions_of(pool); limit < policy::kEvictionsPerHourMax) {
+    word.evict.per_hour = limit;
+  }
+  return word;
 }
 
 std::optional<policy::SloCalendar> slo_calendar(const kube::Node& node, const Revision& settings, base::WallTime now,

@@ -113,6 +113,7 @@ PoolBudget look_at(PoolBudget budget, const BudgetObservation& seen, const Budge
   const bool exhausted = pool.settings.pool_per_hour && used >= *pool.settings.pool_per_hour;
   if (exhausted && !budget.exhausted) changes.push_back({Reason::kBudgetPoolExhausted, pool.name, "", {used, 0}});
   budget.exhausted = exhausted;
+  budget.node_per_hour = pool.settings.node_per_hour;
   look_at_jobs(budget, seen, pool, now, changes);
   return budget;
 }

@@ -17,8 +17,8 @@
 //   allowed = max(1, perJobHour − (evictions of its last day before this hour) / kJobAgeing),  left = allowed − this
 //   hour's
 //
-// Hours slide, so an unused allowance does not add up. An agent without a grant uses kLocalEvictionsPerHour, and on a
-// machine without a cluster kEvictionsPerHourAlone.
+// Hours slide, so an unused allowance does not add up. An agent without a grant uses the limit of its settings
+// (node_evictions_of() of policy/pools), and on a machine without a cluster kEvictionsPerHourAlone.
 #pragma once
 
 #include <cstdint>
@@ -36,10 +36,8 @@
 
 namespace tidemark::policy {
 
-// Tasks that a node without a grant may evict in an hour: enough to save a machine, too few to empty a cluster.
-inline constexpr std::int64_t kLocalEvictionsPerHour = 2;
-// The same for a machine without a cluster: there is no cluster to empty, and if the agent may not evict, the kernel's
-// OOM killer chooses in its own order.
+// Tasks that a machine without a cluster may evict in an hour: there is no cluster to empty, and if the agent may not
+// evict, the kernel's OOM killer chooses in its own order.
 inline constexpr std::int64_t kEvictionsPerHourAlone = 60;
 inline constexpr std::int64_t kJobAgeing = 8;                            // evictions of a day that cost one of an hour
 inline constexpr std::int64_t kCoolDownGrowthMax = 8;                    // a cool-down grows at most by this factor
@@ -61,8 +59,9 @@ struct PoolBudget {
   std::string pool;
   Breaker breaker;
   OverReportState over_report;
-  bool exhausted = false;         // no task of the pool is to be evicted for now
-  std::vector<std::string> jobs;  // that are not to be evicted for now, by name
+  bool exhausted = false;                     // no task of the pool is to be evicted for now
+  std::optional<std::int64_t> node_per_hour;  // of its settings, for YARN's operator
+  std::vector<std::string> jobs;              // that are not to be evicted for now, by name
   bool operator==(const PoolBudget&) const = default;
 };
 

@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "policy/evict/settings.h"
 
 namespace tidemark::policy {
 namespace {
@@ -101,6 +102,7 @@ Result<PoolBudget> read_pool(const Json& value) {
     }
   }
   pool.exhausted = truth(value, "exhausted");
+  if (value.member("perNodeHour") != nullptr) pool.node_per_hour = number(value, "perNodeHour", kEvictionsPerHourMax);
   for (const Json& job : list(value, "jobsExhausted")) {
     if (job.is_string() && pool.jobs.size() < kJobsTold) pool.jobs.emplace_back(job.as_string().substr(0, kNameMax));
   }
@@ -201,7 +203,6 @@ std::string encode_budgets(const BudgetState& state) {
     for (const auto& id : state.taken) json.value(std::string_view(id));
     json.end_array();
   }
-  json.member("localEvictionsPerHour", kLocalEvictionsPerHour);
   json.key("pools").begin_array();
   for (const auto& pool : state.pools) {
     json.begin_object().member("name", std::string_view(pool.pool));
@@ -218,6 +219,7 @@ std::string encode_budgets(const BudgetState& state) {
       json.end_object();
     }
     json.member("exhausted", pool.exhausted);
+    if (pool.node_per_hour) json.member("perNodeHour", *pool.node_per_hour);
     json.key("jobsExhausted").begin_array();
     for (const auto& job : pool.jobs) json.value(std::string_view(job));
     json.end_array().end_object();

@@ -10,8 +10,8 @@
 //                     and again when the task has ended, each separately; for CPU also at the start. Reclaim shares the
 //                     CPU cool-down. A forbidden task was not evicted: the next step asks another one instead, and if
 //                     it was the only one there is no cool-down
-//   budget            evictions in any hour: the grant (policy/budget/grants.h), else that of policy/budget/budget.h;
-//                     at most kEvictionsPerHourMax. A forbidden task does not count, and a kill of the ladder is no new
+//   budget            evictions in any hour: the grant (policy/budget/grants.h), else EvictSettings::per_hour; at most
+//                     kEvictionsPerHourMax. A forbidden task does not count, and a kill of the ladder is no new
 //                     eviction. If the kubelet is about to evict, in its own order that may include online pods,
 //                     kRescuesPerHour more tasks that are known to help. (For pods the manager decides)
 //
@@ -34,8 +34,8 @@
 //                         forbidden one: its kubelet may restart it
 //
 //   the server is busy    and says so: the task is asked again, for kBusyFor. If memory is above its line then, the
-//                         tasks among the first kLocalEvictionsPerHour of the hour are killed, as by an agent without
-//                         a grant; the others stay like forbidden ones
+//                         tasks among the first kKillsWhileBusyPerHour of the hour are killed; the others stay like
+//                         forbidden ones
 //
 //   its deadline passes   grace, or the end of its own grace period plus kEndedLate, at most kEvictGraceMax: its whole
 //                         cgroup is killed, and again until it is gone, each time after as long as was tried so far,
@@ -85,7 +85,8 @@ inline constexpr base::Duration kKilledLate = std::chrono::seconds(30);
 inline constexpr base::Duration kGiveUp = std::chrono::minutes(10);
 inline constexpr base::Duration kEndedLate = std::chrono::seconds(2);  // past the end of its own grace period
 inline constexpr std::size_t kLeavingMax = 256;                        // at this many no further task is asked
-inline constexpr std::int64_t kEvictionsPerHourMax = 1024;
+// Kills of the ladder within an hour while the server is busy.
+inline constexpr std::int64_t kKillsWhileBusyPerHour = 2;
 // Beyond the grant: enough for what a few tasks at once can do to a node, too few for a wrong reading to empty a
 // cluster.
 inline constexpr std::int64_t kRescuesPerHour = 10;

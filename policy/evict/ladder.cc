@@ -242,13 +242,13 @@ bool Ladder::is_waited_for(const Leaving& one) const {
   return asked_for < kUnanswered;
 }
 
-// If a surge makes many nodes wait, each ends no more tasks without a decision on budgets than a node without a grant.
+// If a surge makes many nodes wait, each ends only a few tasks without a decision on budgets.
 // A task that is only asked has cost nothing yet.
 bool Ladder::is_within_local_budget(const Leaving& one) const {
   const auto still_asked = std::ranges::count_if(state_.leaving, [&](const Leaving& each) {
     return &each != &one && each.stage == EvictStage::kAsked && each.counted;
   });
-  return std::ssize(state_.hour) - still_asked <= kLocalEvictionsPerHour;
+  return std::ssize(state_.hour) - still_asked <= kKillsWhileBusyPerHour;
 }
 
 void Ladder::climb(Leaving& one, EvictSwitches above) {

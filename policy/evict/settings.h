@@ -10,6 +10,8 @@
 
 namespace tidemark::policy {
 
+inline constexpr std::int64_t kEvictionsPerHourMax = 1024;
+
 struct EvictSettings {
   // From the request until the cgroup is killed. A longer grace period of the pod is respected.
   base::Duration grace = std::chrono::seconds(30);
@@ -20,6 +22,9 @@ struct EvictSettings {
   // Not a setting: if less of that disk is free, the kubelet is about to evict (policy/evict/kubelet_lines.h). nullopt:
   // it does not evict for it, or is unknown.
   ByDisk<std::optional<std::int64_t>> disk_kubelet_next_percent{}, inodes_kubelet_next_percent{};
+  // Evictions in an hour without a grant. nullopt: only kEvictionsPerHourMax limits them, as Koordinator's agent has no
+  // limit.
+  std::optional<std::int64_t> per_hour{};
   bool operator==(const EvictSettings&) const = default;
 };
 

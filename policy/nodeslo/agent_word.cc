@@ -52,6 +52,11 @@ EvictSettings read_evict(Form& agent, Problems& problems) {
   each.integer("graceSeconds", grace_s, seconds_of(kEvictGraceMin), seconds_of(kEvictGraceMax));
   out.grace = std::chrono::seconds(grace_s);
   read_evict_lines(each, out);
+  if (each.has("perHour")) {
+    std::int64_t limit = kEvictionsPerHourMax;
+    each.integer("perHour", limit, 1, kEvictionsPerHourMax);
+    out.per_hour = limit;
+  }
   return out;
 }
 
@@ -108,6 +113,7 @@ void write_agent_word(base::JsonWriter& json, const AgentWord& word) {
     if (word.evict.memory_pressure_percent) json.member("memoryPressurePercent", *word.evict.memory_pressure_percent);
     if (word.evict.disk_free_percent) json.member("diskFreePercent", *word.evict.disk_free_percent);
     if (word.evict.inodes_free_percent) json.member("inodesFreePercent", *word.evict.inodes_free_percent);
+    if (word.evict.per_hour) json.member("perHour", *word.evict.per_hour);
     json.end_object();
   }
   json.end_object();

@@ -7,7 +7,7 @@
 //                   "checkpointing":true}, …],
 //       "business":"search",                                          if the pool names one
 //       "evict":{"graceSeconds":60,"memoryPressurePercent":20,        if the pool sets something of it
-//                "diskFreePercent":20,"inodesFreePercent":10}}}
+//                "diskFreePercent":20,"inodesFreePercent":10,"perHour":20}}}
 //
 // The manager may be newer than the agent: unknown members are ignored. An invalid known member rejects the whole
 // object, since half of it would mean something else.

@@ -19,6 +19,11 @@ void read_evict_lines(Form& form, EvictSettings& into) {
 void read_evictions(Form& form, BudgetSettings& budget, EvictSettings& node, Problems& problems) {
   Form each(form.member("evictions"), form.place("evictions"), problems);
   each.integer("perJobHour", budget.job_per_hour, 1, kPerHourMax);
+  if (each.has("perNodeHour")) {
+    std::int64_t limit = kEvictionsPerHourMax;
+    each.integer("perNodeHour", limit, 1, kEvictionsPerHourMax);
+    budget.node_per_hour = limit;
+  }
   if (each.has("perPoolHour")) {
     std::int64_t limit = kPerHourMax;
     each.integer("perPoolHour", limit, 1, kPerHourMax);

@@ -2,6 +2,7 @@
 //
 //    evictions:
 //      perJobHour: 10               # of one job, and fewer the more it was evicted lately
+//      perNodeHour: 20              # of a node without a grant; unset: 2 with grants, else 20 with profile tidemark
 //      perPoolHour: 600             # of the whole pool; without it there is no such limit
 //      grants: true                 # each node gets its part of perPoolHour in its NodeSLO
 //      backOff: 2m                  # time after an eviction without new sales of its node; with profile tidemark

@@ -109,6 +109,8 @@ std::vector<PoolOverlap> overlaps(const TidemarkConfig& config, std::span<const 
 
 // For how long a node of it sells nothing new after an eviction.
 base::Duration back_off_of(const Pool& pool);
+// Evictions of a node of the pool in an hour, if it has no grant.
+std::int64_t node_evictions_of(const Pool& pool);
 
 std::string_view to_string(Profile);
 

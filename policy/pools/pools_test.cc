@@ -119,6 +119,13 @@ pools:
   ours.profile = Profile::kTidemark;
   EXPECT_EQ(back_off_of(ours), kBackOff);
   EXPECT_EQ(back_off_of(drop_in().rest), base::Duration(0)) << "the peer has none";
+  EXPECT_EQ(node_evictions_of(drop_in().rest), kEvictionsPerHourMax) << "the peer has no limit";
+  ours.budget.grants = false;
+  EXPECT_EQ(node_evictions_of(ours), kNodeEvictionsPerHour);
+  ours.budget.grants = true;
+  EXPECT_EQ(node_evictions_of(ours), kUngrantedEvictionsPerHour) << "or the grants would not add up to perPoolHour";
+  ours.budget.node_per_hour = 7;
+  EXPECT_EQ(node_evictions_of(ours), 7);
   EXPECT_FALSE(config->pools[1].budget.breaker.watched);
   EXPECT_EQ(config->pools[0].evict, (EvictSettings{std::chrono::seconds(30), std::nullopt, 20, 10}));
   EXPECT_EQ(config->pools[1].evict, EvictSettings()) << "no line is drawn by itself";

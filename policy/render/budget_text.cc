@@ -154,6 +154,7 @@ Json budgets_json(const BudgetState& state, const EvictionBook& book, const Oper
                               {"lastHour", Json::object({{"used", used_of_hour(book, pool.pool, now)},
                                                          {"givenBack", given_back_lately(book, pool.pool, now)}})},
                               {"lastDay", ended_json(of_day(book, pool.pool, now))}});
+    if (pool.node_per_hour) told["perNodeHour"] = Json(*pool.node_per_hour);
     const auto grant = grants.find(pool.pool);
     if (grant != grants.end() && grant->second.now.until > now) {
       told["yarnOperator"] = Json::object(
@@ -164,7 +165,6 @@ Json budgets_json(const BudgetState& state, const EvictionBook& book, const Oper
   return Json::object({{"schema", 1},
                        {"report", "budgets"},
                        {"at", Json(base::format_rfc3339(state.looked))},
-                       {"localEvictionsPerHour", kLocalEvictionsPerHour},
                        {"pools", std::move(pools)}});
 }
 
