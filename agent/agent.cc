@@ -46,6 +46,7 @@
 #include "linux/cgroup/hierarchies.h"
 #include "linux/kernel_files.h"
 #include "net/admin.h"
+#include "policy/node_rules/node_rules.h"
 
 namespace tidemark::agent {
 namespace {
@@ -177,6 +178,8 @@ class RunningAgent final : public Agent {
       if (!each.there) log_.info("not measured here", {{"what", to_string(each.facility)}, {"why", each.why}});
     }
     for (const std::string& each : options_.feature_gates.without_effect()) log_.warn(each);
+    log_.info("feature gates of Koordinator's agent are on, without effect here",
+              {{"gates", options_.feature_gates.on_without_effect()}});
     open_kernel_log();
     scope_.spawn(events_.run());
     go_on_from_before();
@@ -268,6 +271,10 @@ class RunningAgent final : public Agent {
     auto step = policy::next_node_rules(rules_.said(), spec);
     for (const policy::RulesProblem& each : step.problems) {
       log_.warn("cannot use a part of the NodeSLO", {{"part", each.part}, {"error", each.why}});
+    }
+    if (auto text = policy::without_effect_text(step.rules); text != without_effect_) {
+      without_effect_ = std::move(text);
+      log_.warn("the NodeSLO has settings without effect", {{"settings", without_effect_}});
     }
     rules_.use(std::move(step.rules), loop_.clock().wall());
     protect_.use_rules(rules_.rules());
@@ -449,7 +456,8 @@ class RunningAgent final : public Agent {
   kube::Interner interner_;
   std::vector<FacilityReport> facilities_;
   KeptObjects kept_;
-  LineEnds rules_;  // of the NodeSLO
+  LineEnds rules_;              // of the NodeSLO
+  std::string without_effect_;  // settings of it, as last logged
   kube::Informer<kube::Node> node_;
   ReadRights node_slo_rights_;
   kube::Informer<kube::NodeSlo> node_slo_;

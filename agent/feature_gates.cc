@@ -1,6 +1,10 @@
 #include "agent/feature_gates.h"
 
+#include <string>
 #include <utility>
+#include <vector>
+
+#include "base/text.h"
 
 namespace tidemark::agent {
 namespace {
@@ -77,6 +81,14 @@ bool FeatureGates::lets(model::Strategy strategy) const {
       return true;
   }
   return true;
+}
+
+std::string FeatureGates::on_without_effect() const {
+  std::vector<std::string> names;
+  for (const base::FeatureGate& gate : kGates) {
+    if (!gate.built && enabled(gate.name)) names.emplace_back(gate.name);
+  }
+  return base::join(names, ", ");
 }
 
 Result<FeatureGates> parse_feature_gates(std::span<const std::string> words) {

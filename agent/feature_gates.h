@@ -19,6 +19,8 @@ class FeatureGates : public base::FeatureGates {
   FeatureGates();
   policy::EvictSwitches evictions() const;
   bool lets(model::Strategy strategy) const;  // false: only decided and shown
+  // Gates that are on and have no effect here: "CPUBurst, RdtResctrl". With Koordinator's agent they have one.
+  std::string on_without_effect() const;
 };
 Result<FeatureGates> parse_feature_gates(std::span<const std::string> words);
 

@@ -190,6 +190,7 @@ class ClusterExamination {
       pools_ = revision.tidemark;
       if (!(*settings)->notes.empty()) found_.settings_notes = lines_of((*settings)->notes);
     }
+    read_settings_without_effect();
     if (!pools_) return;
     for (const policy::Calendar& calendar : pools_->calendars) {
       const auto end = policy::holidays_end_soon(calendar, loop_.clock().wall());
@@ -278,13 +279,29 @@ class ClusterExamination {
     line_of(now_.nodes[at], node);
   }
 
-  // As the node's agent would go by the settings in force now.
-  void line_of(const kube::Node& node, policy::ClusterNode& into) {
+  // What the settings ask of Tidemark's agents in vain, with the number of nodes.
+  void read_settings_without_effect() {
+    std::map<std::string, std::int64_t, std::less<>> nodes;
+    for (std::size_t at = 0; at < now_.nodes.size(); ++at) {
+      if (found_.nodes[at].koordlet) continue;
+      if (const auto rules = rules_of(now_.nodes[at])) ++nodes[policy::without_effect_text(*rules)];
+    }
+    for (const auto& [text, count] : nodes) {
+      if (!text.empty()) found_.settings_notes.push_back(cat(text, ": ", count, count == 1 ? " node" : " nodes"));
+    }
+  }
+
+  // As the node's agent would go by the settings in force now; nullopt: they cannot be used.
+  std::optional<policy::NodeRules> rules_of(const kube::Node& node) {
     const auto settings = in_force_->on(node);
-    if (!settings) return;
+    if (!settings) return std::nullopt;
     const auto decided =
         manager::decide_node_slo(&node, nullptr, (*settings)->revision, loop_.clock().wall(), now_.overrides_known());
-    into.ours.go_by(policy::next_node_rules({}, policy::slo_spec_json(decided.spec)).rules);
+    return policy::next_node_rules({}, policy::slo_spec_json(decided.spec)).rules;
+  }
+
+  void line_of(const kube::Node& node, policy::ClusterNode& into) {
+    if (const auto rules = rules_of(node)) into.ours.go_by(*rules);
   }
 
   net::EventLoop& loop_;

@@ -180,6 +180,17 @@ TEST_F(DoctorCluster, ReportsInvalidSettings) {
   EXPECT_EQ(names(the(report, ClusterFact::kOffersAgeUnknown)), Names{"n2"});
 }
 
+TEST_F(DoctorCluster, NamesSettingsWithoutEffectAndTheirNodes) {
+  node("n1");
+  node("n2");
+  node("n3", "", "", R"("labels":{"stage":"day"})");
+  map("slo-controller-config", "cpu-burst-config",
+      R"({"nodeStrategies":[{"nodeSelector":{"matchLabels":{"stage":"night"}},"policy":"auto"}]})");
+  const std::string text = render_text(examine());
+  EXPECT_NE(text.find("set, without effect with Tidemark's agent: cpuBurstStrategy: 2 nodes"), std::string::npos)
+      << text;
+}
+
 TEST_F(DoctorCluster, ReportsMissingReportWithoutSettings) {
   node("n1");
   node("n2");

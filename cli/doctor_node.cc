@@ -230,6 +230,7 @@ class Examination {
     for (const policy::RulesProblem& each : step.problems) {
       report_.notes.push_back(base::cat("of the NodeSLO ", each.part, " cannot be used: ", each.why));
     }
+    if (auto text = policy::without_effect_text(step.rules); !text.empty()) report_.notes.push_back(std::move(text));
     const policy::LinesHeld held = policy::lines_held(step.rules, now_);
     found_.ours.go_by(held.rules);
     found_.lines_ended = policy::to_string(held);

@@ -121,9 +121,14 @@ net::Task<Result<std::string>> explain_config(net::EventLoop& loop, kube::Client
     auto step = policy::next_slo_part(info.part, source(info.key));
     if (step.next) config.parts[static_cast<std::size_t>(info.part)] = std::move(*step.next);
   }
+  const auto spec = policy::slo_for(config, labels, bandwidth,
+                                    calendar ? std::optional(policy::slo_shift(calendar->line)) : std::nullopt, layers);
+  if (auto text = policy::without_effect_text(policy::next_node_rules({}, policy::slo_spec_json(spec)).rules);
+      !text.empty()) {
+    shown.notes.push_back(std::move(text));
+  }
   if (object) {
-    const auto wanted = policy::slo_fingerprint(policy::slo_for(
-        config, labels, bandwidth, calendar ? std::optional(policy::slo_shift(calendar->line)) : std::nullopt, layers));
+    const auto wanted = policy::slo_fingerprint(spec);
     shown.object.emplace();
     for (std::size_t i = 0; i < policy::kSloParts; ++i) {
       if (object->fingerprint.parts[i] != wanted.parts[i])

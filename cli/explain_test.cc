@@ -334,6 +334,15 @@ TEST_F(ExplainTest, UnknownEvictionRecordIsReportedAsUnknown) {
   EXPECT_EQ(offer(told()), 17200) << "and the offer that it shows does not grow with what is free";
 }
 
+TEST_F(ExplainTest, NotesSettingsWithoutEffectInConfig) {
+  setting("cpu-burst-config", R"({"clusterStrategy":{"policy":"cpuBurstOnly"}})");
+  ExplainOptions options;
+  options.node = "n1";
+  const auto answer = net::testing::run_task(loop, clock, explain_config(loop, *client, options));
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_TRUE(says(*answer, "note: set, without effect with Tidemark's agent: cpuBurstStrategy")) << *answer;
+}
+
 // The NodeSLO is stale, because no manager runs here.
 TEST_F(ExplainTest, NotesExpiredRaisedLineInConfig) {
   const auto end = base::format_rfc3339(clock.wall() + 1h);

@@ -289,5 +289,36 @@ TEST(NodeRules, ReadsAllFieldsOfKoordinatorSpecs) {
   }
 }
 
+std::string without_effect_of(std::string_view spec) {
+  return without_effect_text(next_node_rules({}, spec).rules);
+}
+
+TEST(SettingsWithoutEffect, DefaultsOfTheManagerAreNotSet) {
+  EXPECT_EQ(without_effect_of(""), "");
+  EXPECT_EQ(without_effect_of(R"({"cpuBurstStrategy":{"policy":"none"},
+      "resourceQOSStrategy":{"beClass":{"memoryQOS":{"enable":false},"resctrlQOS":{"enable":false}}},
+      "systemStrategy":{"minFreeKbytesFactor":100,"watermarkScaleFactor":150,"memcgReapBackGround":0}})"),
+            "");
+}
+
+TEST(SettingsWithoutEffect, SettingsThatTheAgentCarriesOutAreNotNamed) {
+  EXPECT_EQ(without_effect_of(R"({"resourceUsedThresholdWithBE":{"enable":true},
+      "resourceQOSStrategy":{"lsClass":{"cpuQOS":{"enable":true,"groupIdentity":2,"coreExpeller":true}}}})"),
+            "");
+}
+
+TEST(SettingsWithoutEffect, NamesEachPartThatIsSet) {
+  EXPECT_EQ(without_effect_of(R"({"cpuBurstStrategy":{"policy":"auto"},
+      "resourceQOSStrategy":{
+        "lsrClass":{"memoryQOS":{"enable":true}},
+        "beClass":{"resctrlQOS":{"enable":true},"networkQOS":{"enable":true},"blkioQOS":{"enable":true}},
+        "cgroupRoot":{"blkioQOS":{"enable":true}}},
+      "systemStrategy":{"watermarkScaleFactor":200,"schedFeatures":{"ID_BALANCE":true}}})"),
+            "set, without effect with Tidemark's agent: cpuBurstStrategy, resourceQOSStrategy.lsrClass.memoryQOS, "
+            "resourceQOSStrategy.beClass.blkioQOS, resourceQOSStrategy.beClass.resctrlQOS, "
+            "resourceQOSStrategy.beClass.networkQOS, resourceQOSStrategy.cgroupRoot.blkioQOS, "
+            "systemStrategy.watermarkScaleFactor, systemStrategy.schedFeatures");
+}
+
 }  // namespace
 }  // namespace tidemark::policy

@@ -119,4 +119,12 @@ struct NodeRulesStep {
 // cannot be read and none were read before, the agent only observes.
 NodeRulesStep next_node_rules(const NodeRules& before, std::optional<std::string_view> spec);
 
+// The parts of a NodeSLO that are set and that Koordinator's agent would carry out, but Tidemark's does not: CPU burst,
+// memory QoS, block I/O, resctrl, network and system settings. By their names: "resourceQOSStrategy.beClass.memoryQOS".
+// A part that is switched off, or has the value that Koordinator's manager renders by default, is not set.
+std::vector<std::string> settings_without_effect(const NodeRules& rules);
+
+// "set, without effect with Tidemark's agent: cpuBurstStrategy, …"; "" if nothing is set.
+std::string without_effect_text(const NodeRules& rules);
+
 }  // namespace tidemark::policy
