@@ -229,8 +229,11 @@ void NodeSpecs::trouble_of_own_settings(const std::string& name, const kube::Nod
 
 NodeObjectPlan NodeSpecs::decide_metric(const model::NodeName& node) {
   const kube::ObjectKey key{"", node.value};
-  if (held(nodes_.find(key), &policy::PoolModes::capacity)) return {};
   auto decision = decide_node_metric(nodes_.find(key), metrics_.find(key), settings_of(node).colocation);
+  // An agent reports only into an existing NodeMetric, and what it would offer is computed from that. An existing one
+  // may have another owner and stays.
+  const bool missing = decision.plan.action == NodeObjectPlan::Action::kCreate;
+  if (!missing && held(nodes_.find(key), &policy::PoolModes::capacity)) return {};
   if (decision.collect) {
     count_parse("slo_controller_nodemetric_spec_parse_count", "getNodeMetricCollectPolicy",
                 decision.collect->reason == model::Reason::kCollectFromStrategy);

@@ -73,6 +73,23 @@ TEST_F(NodeSpecsTest, CreatesBothObjectsForEveryNode) {
   EXPECT_EQ(interval("n2"), Json(60));
 }
 
+TEST_F(NodeSpecsTest, CreatesMissingNodeMetricsWhileItObserves) {
+  const auto interval_of = [](int seconds) {
+    return base::cat(R"({"enable":true,"metricReportIntervalSeconds":)", seconds, "}");
+  };
+  setting("colocation-config", interval_of(30));
+  must("POST", testing::kConfigPath,
+       Json::object({{"metadata", Json::object({{"name", "tidemark-config"}})},
+                     {"data", Json::object({{"config.yaml", "schema: 1\nmode: observe\n"}})}}));
+  node("n1");
+  start();
+  EXPECT_EQ(interval("n1"), Json(30)) << "without it an agent reports nothing";
+  EXPECT_FALSE(slo("n1"));
+  setting("colocation-config", interval_of(20));
+  run_for(10s);
+  EXPECT_EQ(interval("n1"), Json(30)) << "an existing one stays";
+}
+
 TEST_F(NodeSpecsTest, PoolAndNodeSettingsOverrideClusterSettings) {
   setting("resource-threshold-config", kPools);
   Json map = Json::object({{"apiVersion", "v1"}, {"kind", "ConfigMap"}});
@@ -429,7 +446,10 @@ TEST_F(NodeSpecsTest, WriteRefusedByTheSchemaLeavesTheObjectUnchanged) {
 TEST_F(NodeSpecsTest, SpecWritesUseHalfTheRequestRate) {
   constexpr int kNodes = 200;
   for (int i = 0; i < kNodes; ++i) node(base::cat("n", i));
-  auto& replica = start();  // 30 a second, 50 at once: half of both is theirs
+  ManagerOptions options;
+  options.queries_per_second = 30;
+  options.query_burst = 50;
+  auto& replica = start("one", false, options);  // half of both is theirs
   const auto written = [&] {
     return replica.metric(R"(slo_controller_nodeslo_reconcile_count{reason="createNodeSLO",status="succeeded"})") +
            replica.metric(R"(slo_controller_nodemetric_reconcile_count{reason="createNodeMetric",status="succeeded"})");
