@@ -1,13 +1,16 @@
 // The peer's command lines, as its manifests have them (Koordinator's config/manager/manager.yaml and its Helm chart).
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/flags.h"
+#include "base/limits.h"
 #include "manager/manager.h"
 #include "manager/peer_flags.h"
+#include "model/strategy.h"
 
 namespace tidemark::manager {
 namespace {
@@ -85,6 +88,23 @@ TEST(ManagerFlags, KnowsEveryFlagOfKoordinator) {
   EXPECT_EQ(all.options.config_namespace, "c");
   EXPECT_EQ(all.options.lease_namespace, "a");
   EXPECT_TRUE(all.options.feature_gates.enabled("ConfigMapValidatingWebhook"));
+}
+
+// 10,000 nodes at rest: each is written once in updateTimeThresholdSeconds. An edit of all NodeSLOs: two writes a node.
+TEST(ManagerFlags, DefaultRequestRateFitsTenThousandNodes) {
+  constexpr int kNodes = 10'000;
+  const ManagerOptions options;
+  const auto refresh = std::chrono::seconds(model::ColocationStrategy().update_time_threshold_s);
+  base::TokenBucket budget(options.queries_per_second, options.query_burst);
+  base::MonotonicTime now{std::chrono::hours(1)};
+  for (int i = 0; i < 2 * kNodes; ++i) {
+    EXPECT_TRUE(budget.try_take(now)) << "write " << i << " waits";
+    now = now + base::Duration(refresh) / kNodes;
+  }
+  std::optional<base::Duration> last;
+  for (int i = 0; i < 2 * kNodes; ++i) last = budget.reserve(now, std::chrono::hours(1));
+  ASSERT_TRUE(last);
+  EXPECT_LE(*last, std::chrono::seconds(20)) << "an edit reaches all nodes";
 }
 
 TEST(ManagerFlags, ReportsUnsupportedRequests) {

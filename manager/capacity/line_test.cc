@@ -32,6 +32,8 @@ class LineTest : public testing::InMemoryCluster {
   void begin_manager(const net::HttpHandler& handler) {
     ManagerOptions options;
     options.leader_elect = false;
+    options.queries_per_second = 30;  // as the client of a Replica
+    options.query_burst = 50;
     replicas.push_back(std::make_unique<testing::Replica>(loop, handler, log, "one", 100, options));
   }
   int all_grow_and_the_last_is_cut(base::Duration meanwhile);
