@@ -1,0 +1,65 @@
+#include "policy/route/ends.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace tidemark::policy::route {
+namespace {
+
+// org.apache.spark.util.SparkExitCode: too many executors failed.
+constexpr std::int64_t kExceededExecutorFailures = 11;
+
+constexpr std::array<std::string_view, 3> kNodeReasons = {"Evicted", "NodeLost", "Preempting"};
+// What a ResourceManager says of a master whose container it took or whose node it lost. Exit codes of YARN's
+// ContainerExitStatus: ABORTED −100, DISKS_FAILED −101, PREEMPTED −102.
+constexpr std::array<std::string_view, 5> kLostMasters = {"exitCode: -100", "exitCode: -101", "exitCode: -102",
+                                                          "Container preempted by scheduler",
+                                                          "Container released on a *lost* node"};
+
+bool taken_by_cluster(const DriverPod& pod) {
+  return !pod.disruption.empty() || std::ranges::find(kNodeReasons, pod.reason) != kNodeReasons.end();
+}
+
+EndClass class_of_failure(const DriverPod& pod) {
+  if (taken_by_cluster(pod)) return EndClass::kInfrastructure;
+  if (pod.terminated_reason == "OOMKilled") return EndClass::kUser;
+  if (pod.exit_code == kExceededExecutorFailures && pod.executors_disrupted > 0) return EndClass::kStorm;
+  if (pod.deleted) return EndClass::kKilled;
+  return EndClass::kUser;
+}
+
+}  // namespace
+
+Observation observe(const DriverPod& pod) {
+  if (pod.exit_code == 0) return {DriverState::kEnded, End{EndClass::kSucceeded, 0}};
+  if (pod.phase == "Succeeded") return {DriverState::kEnded, End{EndClass::kSucceeded, pod.exit_code}};
+  if (pod.exit_code || pod.phase == "Failed") {
+    return {DriverState::kEnded, End{class_of_failure(pod), pod.exit_code}};
+  }
+  // No kubelet has it, and the API server binds no deleted pod to a node.
+  if (pod.deleted && !pod.has_node) return {DriverState::kEnded, End{class_of_failure(pod), std::nullopt}};
+  if (pod.container_running) return {DriverState::kRunning};
+  return {pod.has_node ? DriverState::kAdmitted : DriverState::kPending};
+}
+
+Observation observe(const Application& application) {
+  if (application.state == "RUNNING") return {DriverState::kRunning};
+  if (application.state == "KILLED" || (application.state == "FINISHED" && application.final_status == "KILLED")) {
+    return {DriverState::kEnded, End{EndClass::kKilled}};
+  }
+  if (application.state == "FINISHED" && application.final_status == "SUCCEEDED") {
+    return {DriverState::kEnded, End{EndClass::kSucceeded, 0}};
+  }
+  if (application.state == "FAILED" || (application.state == "FINISHED" && application.final_status == "FAILED")) {
+    const bool lost = std::ranges::any_of(
+        kLostMasters, [&](std::string_view sign) { return application.diagnostics.contains(sign); });
+    return {DriverState::kEnded, End{lost ? EndClass::kInfrastructure : EndClass::kUser}};
+  }
+  for (const std::string_view pending : {"NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED"}) {
+    if (application.state == pending) return {DriverState::kPending};
+  }
+  return {DriverState::kUnknown};
+}
+
+}  // namespace tidemark::policy::route

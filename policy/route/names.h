@@ -1,0 +1,28 @@
+// The words for the values of this room, in stored runs and for users. A released word does not change.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "policy/route/run.h"
+
+namespace tidemark::policy::route {
+
+std::string_view name_of(Side side);
+std::string_view name_of(Phase phase);
+std::string_view name_of(EndClass end);
+std::string_view name_of(StopReason reason);
+std::string_view name_of(RouteReason reason);
+
+// nullopt for an unknown word.
+std::optional<Side> side_of(std::string_view name);
+std::optional<Phase> phase_of(std::string_view name);
+std::optional<EndClass> end_class_of(std::string_view name);
+std::optional<StopReason> stop_reason_of(std::string_view name);
+std::optional<RouteReason> route_reason_of(std::string_view name);
+
+// Sentences for users.
+std::string_view text_of(RouteReason reason);
+std::string_view text_of(EndClass end);
+
+}  // namespace tidemark::policy::route

@@ -1,0 +1,175 @@
+#include "policy/route/run.h"
+
+#include <utility>
+
+namespace tidemark::policy::route {
+namespace {
+
+Run enter(Run run, Phase phase, base::WallTime now) {
+  run.phase = phase;
+  run.since = now;
+  return run;
+}
+
+Run stop(Run run, StopReason reason, base::WallTime now) {
+  run.attempts.back().stop = reason;
+  return enter(std::move(run), Phase::kEnding, now);
+}
+
+Run end(Run run, End seen, base::WallTime now) {
+  run.attempts.back().end = seen;
+  return enter(std::move(run), Phase::kEnding, now);
+}
+
+bool can_move(const Run& run, const RunFacts& facts) {
+  return !run.cancel && run.attempts.size() < kAttemptsMax && facts.rerun_safe && facts.other_side_possible;
+}
+
+bool is_followed(Phase phase) {
+  return phase == Phase::kSubmitted || phase == Phase::kAdmitted || phase == Phase::kRunning;
+}
+
+EndClass class_of(StopReason reason) {
+  return reason == StopReason::kCancel ? EndClass::kKilled : EndClass::kAdmission;
+}
+
+// Our own stop looks like a kill by another program.
+End by_our_stop(const std::optional<End>& seen, StopReason reason) {
+  if (!seen) return {class_of(reason), std::nullopt};
+  if (seen->end_class == EndClass::kKilled) return {class_of(reason), seen->exit_code};
+  return *seen;
+}
+
+Run on_absent(Run run, const RunConfig& config, base::WallTime now) {
+  Attempt& attempt = run.attempts.back();
+  if (!attempt.absent_since) attempt.absent_since = now;
+  if (now - *attempt.absent_since < config.absent_grace) return run;
+  return end(std::move(run), End{EndClass::kLost}, now);
+}
+
+}  // namespace
+
+Effect effect_of(const Run& run) {
+  switch (run.phase) {
+    case Phase::kQueued:
+      return Effect::kRoute;
+    case Phase::kRouted:
+      return Effect::kReserve;
+    case Phase::kReserved:
+      return Effect::kSubmit;
+    case Phase::kEnding:
+      return run.attempts.back().end ? Effect::kRelease : Effect::kStop;
+    case Phase::kReceived:
+    case Phase::kSubmitted:
+    case Phase::kAdmitted:
+    case Phase::kRunning:
+    case Phase::kDone:
+    case Phase::kCancelled:
+      break;
+  }
+  return Effect::kNone;
+}
+
+bool will_move(const Run& run, const RunFacts& facts) {
+  return run.phase == Phase::kEnding && run.attempts.back().end && may_move(run.attempts.back().end->end_class) &&
+         can_move(run, facts);
+}
+
+Run queue(Run run, base::WallTime now) {
+  if (run.phase != Phase::kReceived) return run;
+  return enter(std::move(run), Phase::kQueued, now);
+}
+
+Run on_routed(Run run, const RouteDecision& decision, base::WallTime now) {
+  if (run.phase != Phase::kQueued || !decision.side || run.attempts.size() == kAttemptsMax) return run;
+  Attempt& attempt = run.attempts.emplace_back();
+  attempt.side = *decision.side;
+  attempt.reason = decision.reason;
+  return enter(std::move(run), Phase::kRouted, now);
+}
+
+Run on_reserved(Run run, std::string handle, base::WallTime now) {
+  if (run.phase != Phase::kRouted) return run;
+  run.attempts.back().handle = std::move(handle);
+  return enter(std::move(run), Phase::kReserved, now);
+}
+
+Run on_accepted(Run run, base::WallTime now) {
+  if (run.phase != Phase::kReserved) return run;
+  return enter(std::move(run), Phase::kSubmitted, now);
+}
+
+Run on_refused(Run run, EndClass why, const RunFacts& facts, base::WallTime now) {
+  if (run.phase != Phase::kReserved) return run;
+  if (may_move(why) && !can_move(run, facts)) return run;
+  return end(std::move(run), End{why}, now);
+}
+
+Run on_observed(Run run, const Observation& seen, const RunFacts& facts, const RunConfig& config, base::WallTime now) {
+  if (!is_followed(run.phase) || seen.state == DriverState::kUnknown) return run;
+  if (seen.state == DriverState::kAbsent) return on_absent(std::move(run), config, now);
+  Attempt& attempt = run.attempts.back();
+  attempt.absent_since.reset();
+  switch (seen.state) {
+    case DriverState::kEnded:
+      return end(std::move(run), seen.end.value_or(End{EndClass::kLost}), now);
+    case DriverState::kRunning:
+      return run.phase == Phase::kRunning ? run : enter(std::move(run), Phase::kRunning, now);
+    case DriverState::kAdmitted:
+      return run.phase == Phase::kSubmitted ? enter(std::move(run), Phase::kAdmitted, now) : run;
+    case DriverState::kPending: {
+      if (run.phase != Phase::kSubmitted || !can_move(run, facts)) return run;
+      if (config.no_more_kubernetes && attempt.side == Side::kKubernetes) {
+        return stop(std::move(run), StopReason::kSwitchedOff, now);
+      }
+      if (now - run.since >= config.admission_limit) return stop(std::move(run), StopReason::kAdmission, now);
+      return run;
+    }
+    case DriverState::kUnknown:
+    case DriverState::kAbsent:
+      break;
+  }
+  return run;
+}
+
+Run on_stopped(Run run, std::optional<End> seen, base::WallTime now) {
+  if (run.phase != Phase::kEnding || run.attempts.back().end) return run;
+  const StopReason reason = run.attempts.back().stop;
+  return end(std::move(run), by_our_stop(seen, reason), now);
+}
+
+Run on_released(Run run, const RunFacts& facts, base::WallTime now) {
+  if (run.phase != Phase::kEnding || !run.attempts.back().end) return run;
+  const Phase next = run.cancel ? Phase::kCancelled : will_move(run, facts) ? Phase::kQueued : Phase::kDone;
+  return enter(std::move(run), next, now);
+}
+
+Run on_cancel(Run run, base::WallTime now) {
+  if (is_final(run.phase)) return run;
+  run.cancel = true;
+  switch (run.phase) {
+    case Phase::kReceived:
+    case Phase::kQueued:
+    case Phase::kRouted:  // an application id at most: it has no application
+      return enter(std::move(run), Phase::kCancelled, now);
+    case Phase::kReserved:
+    case Phase::kSubmitted:
+    case Phase::kAdmitted:
+    case Phase::kRunning:
+      return stop(std::move(run), StopReason::kCancel, now);
+    case Phase::kEnding:
+      if (!run.attempts.back().end) run.attempts.back().stop = StopReason::kCancel;
+      return run;
+    case Phase::kDone:
+    case Phase::kCancelled:
+      break;
+  }
+  return run;
+}
+
+std::optional<End> result_of(const Run& run) {
+  if (run.phase != Phase::kDone) return std::nullopt;
+  return run.attempts.back().end;
+}
+
+}  // namespace tidemark::policy::route

@@ -1,0 +1,78 @@
+// Decides the side of a run: Kubernetes or YARN.
+//
+// The first rule that applies decides:
+//   1. a moved run goes to the side that it did not leave
+//   2. a side that cannot run the job, or that a rule bans, is out
+//   3. the switch "no more Kubernetes" takes Kubernetes out, also for pinned runs
+//   4. the pin of the job, then the first rule that pins it
+//   5. the share: draw < kubernetes_percent → Kubernetes
+// A run that would make too many runs wait at Kubernetes goes to YARN. If no side is left, the run waits.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tidemark::policy::route {
+
+enum class Side : std::uint8_t { kKubernetes, kYarn };
+inline constexpr std::size_t kSides = 2;
+constexpr Side other(Side side) {
+  return side == Side::kKubernetes ? Side::kYarn : Side::kKubernetes;
+}
+
+// Empty fields match every run.
+struct SideRule {
+  std::string business;
+  std::string queue;
+  std::string name_prefix;
+  Side side = Side::kYarn;
+  bool ban = false;  // false: pin
+  bool operator==(const SideRule&) const = default;
+};
+
+struct RouteRules {
+  std::int64_t kubernetes_percent = 100;     // share of the runs that may go to either side
+  std::int64_t kubernetes_waiting_max = 50;  // runs that are submitted to Kubernetes and have no node yet
+  std::vector<SideRule> rules;
+  bool operator==(const RouteRules&) const = default;
+};
+
+struct RouteInput {
+  std::array<bool, kSides> possible{};  // by Side: the side exists and can run the job
+  std::optional<Side> pin;              // of the job
+  std::optional<Side> left;             // the side of the first attempt, if the run moves
+  std::string business;
+  std::string queue;
+  std::string name;
+  std::int64_t draw = 0;  // 0 to 99, fixed for a run, so that a decision can be repeated
+  std::int64_t kubernetes_waiting = 0;
+  bool no_more_kubernetes = false;
+};
+
+enum class RouteReason : std::uint8_t {
+  kMoved,
+  kOnlyPossibleSide,
+  kSwitchedOff,
+  kPinnedByJob,
+  kPinnedByRule,
+  kBannedByRule,
+  kWithinShare,
+  kBeyondShare,
+  kTooManyWaiting,
+  // The run waits.
+  kNoSidePossible,
+  kWaitsForSwitch,
+  kWaitsForOthers,
+};
+
+struct RouteDecision {
+  std::optional<Side> side;  // nullopt: the run waits
+  RouteReason reason = RouteReason::kNoSidePossible;
+};
+
+RouteDecision choose_side(const RouteInput& input, const RouteRules& rules);
+
+}  // namespace tidemark::policy::route
