@@ -26,6 +26,7 @@ struct RmAddresses {
   std::string id;  // of yarn.resourcemanager.ha.rm-ids; empty without HA
   Address client;
   Address admin;
+  std::optional<net::Url> web{};  // nullopt: unknown
 };
 
 struct RmCluster {

@@ -1,6 +1,7 @@
 #include "hadoop/yarn_site.h"
 
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "base/text.h"
@@ -16,6 +17,9 @@ struct Service {
 };
 constexpr Service kClient{"yarn.resourcemanager.address", 8032};
 constexpr Service kAdmin{"yarn.resourcemanager.admin.address", 8033};
+constexpr Service kWeb{"yarn.resourcemanager.webapp.address", 8088};
+constexpr Service kSecureWeb{"yarn.resourcemanager.webapp.https.address", 8090};
+constexpr std::string_view kHttpPolicy = "yarn.http.policy";
 
 constexpr std::uint16_t kTrackerPort = 8031;
 constexpr std::string_view kEverywhere = "0.0.0.0";  // listens everywhere; not an address to call
@@ -65,11 +69,26 @@ Result<Address> address_of_member(const Site& site, const Service& service, cons
   return address_at(site, host_key, service.port);
 }
 
+// Only the gateway needs it, so a missing or invalid one is not an error.
+std::optional<net::Url> web_address(const Site& site, const std::string& id) {
+  const auto policy = site.text(std::string(kHttpPolicy));
+  const bool secure = policy && *policy && **policy == "HTTPS_ONLY";
+  const Service& service = secure ? kSecureWeb : kWeb;
+  auto address =
+      id.empty() ? address_at(site, std::string(service.key), service.port) : address_of_member(site, service, id);
+  if (!address) return std::nullopt;
+  net::Url url;
+  url.scheme = secure ? "https" : "http";
+  url.host = std::move(address->host);
+  url.port = address->port;
+  return url;
+}
+
 }  // namespace
 
 void set_yarn_defaults(Site& site) {
   site.set_default(std::string(kHostname), std::string(kEverywhere));
-  for (const Service& service : {kClient, kAdmin}) {
+  for (const Service& service : {kClient, kAdmin, kWeb, kSecureWeb}) {
     site.set_default(std::string(service.key), base::cat("${", kHostname, "}:", service.port));
   }
   site.set_default(std::string(kLeastMemory), "1024");
@@ -147,6 +166,7 @@ Result<RmCluster> resource_managers(const Site& site) {
     RmAddresses only;
     TM_TRY(only.client, address_at(site, std::string(kClient.key), kClient.port));
     TM_TRY(only.admin, address_at(site, std::string(kAdmin.key), kAdmin.port));
+    only.web = web_address(site, only.id);
     cluster.members.push_back(std::move(only));
     return cluster;
   }
@@ -160,6 +180,7 @@ Result<RmCluster> resource_managers(const Site& site) {
     member.id = id;
     TM_TRY(member.client, address_of_member(site, kClient, id));
     TM_TRY(member.admin, address_of_member(site, kAdmin, id));
+    member.web = web_address(site, id);
     for (const RmAddresses& other : cluster.members) {
       if (other.id == id) return fail(ErrorKind::kInvalid, ids_key, " names ", base::in_quotes(id), " twice");
     }
