@@ -85,6 +85,8 @@ Result<Cluster> connect_cluster(net::EventLoop& loop, const base::Log& log, base
   }
   Cluster cluster;
   cluster.source = found.source;
+  const net::Url& url = found.http.url;
+  cluster.url = base::cat(url.scheme, "://", url.host, ":", url.port, url.path);
   cluster.ns = found.default_namespace;
   cluster.workers = std::make_unique<net::WorkerPool>(1, kResolveQueueMax);
   TM_TRY(cluster.transport, make_transport(loop, *cluster.workers, found, random.fork()));

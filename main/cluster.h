@@ -50,7 +50,8 @@ struct Cluster {
   std::unique_ptr<kube::Client> client;
   std::function<std::string()> bearer;  // for further clients on the same transport
   std::string source;
-  std::string ns;  // the pod's own, or that of the kubeconfig's context
+  std::string url;  // of the API server
+  std::string ns;   // the pod's own, or that of the kubeconfig's context
 };
 Result<Cluster> connect_cluster(net::EventLoop& loop, const base::Log& log, base::Random random,
                                 const ClusterOptions& options, const kube::ClientConfig& config);

@@ -27,6 +27,7 @@ constexpr Command kCommands[] = {
      main::run_yarn_operator, "koord-yarn-operator"},
     {"yarn-copilot", "list, limit and evict the YARN containers of this node for the agent", main::run_yarn_copilot,
      "yarn-copilot-agent"},
+    {"gateway", "send Spark jobs to Kubernetes or YARN, and follow them", main::run_gateway},
     {"generate", "print the yarn-site.xml of a NodeManager on a Kubernetes node", main::run_generate},
     {"explain", "show why a node offers what it offers, and which settings apply", main::run_explain},
     {"incident", "show what slowed or evicted a pod, and which component caused it", main::run_incident},
@@ -45,6 +46,7 @@ constexpr Command kCommands[] = {
     {"doctor", "report what prevents offline work on this machine or in the cluster", main::run_doctor},
     {"preview", "show the water line of a pool for the next days, and why", main::run_preview},
     {"local", "run, list and stop online and batch work on one machine", main::run_local},
+    {"spark", "submit, list and cancel Spark jobs at the gateway", main::run_spark},
     {"up", "run all components on this machine, without a cluster", main::run_up},
 };
 
@@ -78,6 +80,7 @@ int main(int argc, char** argv) {
   for (const auto& command : kCommands) {
     if (!command.peer.empty() && command.peer == called) return command.run(words);
   }
+  if (called == "tidemark-spark-submit") return tidemark::main::run_spark_submit(words);
   if (words.empty()) return wrong_use("command is missing");
   if (words[0] == "--help" || words[0] == "-h" || words[0] == "help") return tidemark::main::print(help());
   if (words[0] == "--version" || words[0] == "version") {

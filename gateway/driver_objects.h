@@ -1,0 +1,60 @@
+// The objects of a driver on Kubernetes: ConfigMap, Pod and Service. They equal those of stock spark-submit 3.5 field
+// by field, names apart (tests/golden/spark_submit). add_profile() then makes the pod offline work.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "gateway/job.h"
+
+namespace tidemark::gateway {
+
+struct KubernetesOptions {
+  std::string ns = "default";           // if the job names none
+  std::string image;                    // the same
+  std::string master;                   // URL of the API server
+  std::string spark_version = "3.5.9";  // of the image: a label
+  std::string priority_class = "koord-batch";
+};
+
+// All derived from store, run and attempt: a repeated submission meets the same names.
+struct DriverNames {
+  std::string ns;
+  std::string pod;
+  std::string service;
+  std::string config_map;
+  std::string app_id;     // spark-<32 hexadecimal digits>
+  std::string local_dir;  // a UUID
+  std::string run;        // value of the label tidemark.io/run
+  std::int64_t attempt = 1;
+};
+DriverNames driver_names(std::string_view store, std::int64_t run, std::int64_t attempt, const SparkJob& job,
+                         const KubernetesOptions& options);
+std::string namespace_of(const SparkJob& job, const KubernetesOptions& options);
+
+// A property that the native submission does not translate, and the reason for it. Empty: it can run the job.
+std::string not_for_kubernetes(const SparkJob& job, const KubernetesOptions& options);
+
+struct DriverObjects {
+  Json config_map;
+  Json pod;
+  Json service;
+};
+DriverObjects driver_objects(const SparkJob& job, const DriverNames& names, const KubernetesOptions& options,
+                             std::int64_t submit_time_ms);
+
+// Batch resources, priority, labels, and the finalizer that keeps the pod until its end was read.
+void add_profile(DriverObjects& objects, const SparkJob& job, const DriverNames& names,
+                 const KubernetesOptions& options);
+// The owner reference of ConfigMap and Service.
+Json owned_by(std::string_view pod, std::string_view uid);
+
+inline constexpr std::string_view kRunLabel = "tidemark.io/run";
+inline constexpr std::string_view kAttemptLabel = "tidemark.io/attempt";
+inline constexpr std::string_view kFinalizer = "tidemark.io/end-is-read";
+
+}  // namespace tidemark::gateway

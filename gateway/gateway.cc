@@ -1,0 +1,166 @@
+#include "gateway/gateway.h"
+
+#include <utility>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "gateway/kubernetes_side.h"
+#include "gateway/livy.h"
+#include "gateway/sqlite_store.h"
+#include "gateway/yarn_side.h"
+#include "net/http_server.h"
+
+namespace tidemark::gateway {
+namespace {
+
+using base::cat;
+
+constexpr base::Duration kDrainLimit = std::chrono::seconds(5);
+constexpr std::string_view kSwitchPath = "/tidemark/v1/switch";
+constexpr std::size_t kSwitchBodyMax = 1024;
+
+class RunningGateway final : public Gateway {
+ public:
+  RunningGateway(net::EventLoop& loop, Rim rim, base::Log log, base::Registry& metrics, base::Random random,
+                 GatewayOptions options, std::unique_ptr<Store> store)
+      : log_(std::move(log)),
+        metrics_(metrics),
+        store_(std::move(store)),
+        runs_(loop, *store_, log_, random.fork(), options.runs),
+        livy_(runs_),
+        scope_(loop) {
+    const auto is_live = [this](std::int64_t run, std::int64_t attempt) { return runs_.is_live(run, attempt); };
+    const auto on_change = [this](std::int64_t run) { runs_.wake(run); };
+    Sides sides{};
+    if (rim.client != nullptr) {
+      kubernetes_ =
+          std::make_unique<KubernetesSide>(loop, *rim.client, log_, metrics, random.fork(), options.kubernetes,
+                                           KubernetesSide::Owner{store_->instance(), is_live, on_change});
+      sides[static_cast<std::size_t>(policy::route::Side::kKubernetes)] = kubernetes_.get();
+    }
+    if (rim.yarn) {
+      yarn_ = std::make_unique<YarnSide>(
+          loop, hadoop::ApplicationsRest(loop, rim.workers, *rim.yarn, options.yarn_user), log_, options.yarn,
+          YarnSide::Owner{store_->instance(), is_live, on_change}, options.yarn_poll);
+      sides[static_cast<std::size_t>(policy::route::Side::kYarn)] = yarn_.get();
+    }
+    runs_.use(sides);
+  }
+
+  Result<void> listen(net::EventLoop& loop, const std::string& address) {
+    net::HttpServerConfig config;
+    config.listen = address;
+    TM_TRY(server_, net::HttpServer::listen(loop, log_, std::move(config),
+                                            [this](net::HttpExchange& exchange) { return handle(exchange); }));
+    log_.info("gateway serves", {{"address", server_->address()}});
+    return {};
+  }
+
+  std::string address() const override { return server_->address(); }
+  void start() override { scope_.spawn(begin()); }
+  net::Task<void> drain() override { co_await server_->drain(kDrainLimit); }
+
+ private:
+  // Runs are read before the sides look: a pod whose run is not known yet would be taken for a stray.
+  net::Task<void> begin() {
+    const auto resumed = co_await runs_.resume();
+    if (!resumed) {
+      log_.error("cannot read stored runs; accepting no jobs", {{"error", resumed.error()}});
+      co_return;
+    }
+    if (kubernetes_) kubernetes_->start();
+    if (yarn_) yarn_->start();
+    ready_ = true;
+  }
+
+  net::Task<void> handle(net::HttpExchange& exchange) {
+    const std::string path = exchange.head().target.substr(0, exchange.head().target.find('?'));
+    if (path == "/healthz") {
+      exchange.respond(200, "text/plain", "ok\n");
+    } else if (path == "/metrics") {
+      exchange.respond(200, "text/plain; version=0.0.4", metrics_.text());
+    } else if (!ready_) {
+      exchange.respond(503, "application/json", R"({"msg":"the gateway still reads its store"})");
+    } else if (path == "/readyz") {
+      exchange.respond(200, "text/plain", "ok\n");
+    } else if (Livy::serves(path)) {
+      co_await livy_.handle(exchange);
+    } else if (path == kSwitchPath) {
+      co_await handle_switch(exchange);
+    } else {
+      exchange.respond(404, "application/json", R"({"msg":"Not found."})");
+    }
+  }
+
+  // GET and PUT {"noMoreKubernetes": true}
+  net::Task<void> handle_switch(net::HttpExchange& exchange) {
+    if (exchange.head().method == "PUT") {
+      const auto body = co_await exchange.body(kSwitchBodyMax);
+      const auto json = body ? Json::parse(*body) : Result<Json>(fail(body.error()));
+      const Json* value = json ? json->at("noMoreKubernetes") : nullptr;
+      if (value == nullptr || !value->is_bool()) {
+        exchange.respond(400, "application/json", R"({"msg":"noMoreKubernetes: true or false is expected"})");
+        co_return;
+      }
+      const auto done = co_await runs_.set_no_more_kubernetes(value->as_bool());
+      if (!done) {
+        exchange.respond(500, "application/json", Json::object({{"msg", done.error().message}}).dump());
+        co_return;
+      }
+    } else if (exchange.head().method != "GET") {
+      exchange.respond(405, "application/json", R"({"msg":"use GET or PUT"})");
+      co_return;
+    }
+    exchange.respond(200, "application/json",
+                     Json::object({{"noMoreKubernetes", store_->no_more_kubernetes()}}).dump());
+  }
+
+  base::Log log_;
+  base::Registry& metrics_;
+  std::unique_ptr<Store> store_;
+  std::unique_ptr<KubernetesSide> kubernetes_;
+  std::unique_ptr<YarnSide> yarn_;
+  Runs runs_;
+  Livy livy_;
+  bool ready_ = false;
+  net::Scope scope_;
+  std::unique_ptr<net::HttpServer> server_;
+};
+
+}  // namespace
+
+void declare_flags(base::Flags& flags, GatewayOptions& options) {
+  flags.group("Gateway");
+  flags.text("data-dir", options.data_dir, "directory of the stored runs").placeholder("DIR").required();
+  flags.text("listen", options.listen, "address of the Livy API, /metrics and /readyz").placeholder("ADDRESS");
+  flags.duration("admission-limit", options.runs.admission_limit, std::chrono::seconds(1), std::chrono::hours(24),
+                 "time without a node or container after which a run that is safe to re-run moves");
+  flags.integer("kubernetes-percent", options.runs.rules.kubernetes_percent, 0, 100,
+                "share of the runs that goes to Kubernetes if both sides can run them");
+  flags.integer("kubernetes-waiting-max", options.runs.rules.kubernetes_waiting_max, 1, 100'000,
+                "most runs that wait for a node at the same time");
+  flags.group("Kubernetes");
+  flags.text("spark-namespace", options.kubernetes.ns, "namespace of drivers whose job names none").placeholder("NAME");
+  flags.text("spark-image", options.kubernetes.image, "image of drivers whose job names none").placeholder("IMAGE");
+  flags.text("spark-version", options.kubernetes.spark_version, "Spark version of the image").placeholder("VERSION");
+  flags.text("spark-priority-class", options.kubernetes.priority_class, "priority class of drivers")
+      .placeholder("NAME");
+  flags.group("YARN");
+  flags.text("yarn-user", options.yarn_user, "user of applications on a cluster without Kerberos").placeholder("USER");
+  flags.text("spark-yarn-jars", options.yarn.spark_jars, "Spark's jars on the nodes, as local:/opt/spark/jars/*")
+      .placeholder("URL");
+  flags.duration("yarn-poll", options.yarn_poll, std::chrono::milliseconds(100), std::chrono::minutes(5),
+                 "interval of the list of applications");
+}
+
+Result<std::unique_ptr<Gateway>> Gateway::make(net::EventLoop& loop, Rim rim, base::Log log, base::Registry& metrics,
+                                               base::Random random, GatewayOptions options) {
+  TM_TRY(auto store, open_sqlite_store(loop, cat(options.data_dir, "/runs.db"), random.next()));
+  const std::string listen = options.listen;
+  auto made = std::make_unique<RunningGateway>(loop, std::move(rim), std::move(log), metrics, random,
+                                               std::move(options), std::move(store));
+  TM_TRY_VOID(made->listen(loop, listen));
+  return std::unique_ptr<Gateway>(std::move(made));
+}
+
+}  // namespace tidemark::gateway

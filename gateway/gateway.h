@@ -1,0 +1,55 @@
+// The gateway: takes Spark jobs, runs each on Kubernetes or YARN, and follows it to its end.
+//
+//   HTTP door (livy) ─▶ runs ─▶ policy/route ─▶ kubernetes_side or yarn_side
+//                        └──▶ store (SQLite)
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/flags.h"
+#include "base/log.h"
+#include "base/metrics.h"
+#include "base/random.h"
+#include "base/result.h"
+#include "gateway/driver_objects.h"
+#include "gateway/runs.h"
+#include "gateway/yarn_submission.h"
+#include "hadoop/resource_manager.h"
+#include "kube/client.h"
+#include "net/loop.h"
+#include "net/worker.h"
+
+namespace tidemark::gateway {
+
+struct GatewayOptions {
+  std::string data_dir;
+  std::string listen = "127.0.0.1:8998";  // Livy's port
+  KubernetesOptions kubernetes;
+  YarnOptions yarn;
+  std::string yarn_user;
+  RunsOptions runs;
+  base::Duration yarn_poll = std::chrono::seconds(3);
+};
+void declare_flags(base::Flags& flags, GatewayOptions& options);
+
+class Gateway {
+ public:
+  // nullptr or nullopt: there is no such side; at least one is given.
+  struct Rim {
+    kube::Client* client = nullptr;
+    std::optional<hadoop::RmCluster> yarn{};
+    net::WorkerPool* workers = nullptr;  // resolves names
+  };
+  static Result<std::unique_ptr<Gateway>> make(net::EventLoop& loop, Rim rim, base::Log log, base::Registry& metrics,
+                                               base::Random random, GatewayOptions options);
+  virtual ~Gateway() = default;
+
+  virtual std::string address() const = 0;  // with the actual port
+  virtual void start() = 0;                 // until destroyed
+  virtual net::Task<void> drain() = 0;      // stops serving; runs go on in the next process
+};
+
+}  // namespace tidemark::gateway

@@ -1,0 +1,137 @@
+#include "gateway/job.h"
+
+#include <limits>
+#include <utility>
+
+#include "base/text.h"
+
+namespace tidemark::gateway {
+namespace {
+
+constexpr std::int64_t kMemoryMibMax = std::int64_t{1} << 40;
+constexpr std::string_view kDeployMode = "spark.submit.deployMode";
+constexpr std::string_view kMaster = "spark.master";
+
+bool has_scheme(std::string_view path) {
+  const auto at = path.find(':');
+  return at != std::string_view::npos && at > 0 && path.find('/') > at;
+}
+
+Result<void> check_path(std::string_view option, std::string_view path) {
+  if (!has_scheme(path)) {
+    return fail(ErrorKind::kInvalid, option, ": ", base::in_quotes(path),
+                " has no scheme; give a URL that every node can read, such as hdfs://… or local:///…");
+  }
+  if (path.starts_with("file:")) {
+    return fail(ErrorKind::kUnsupported, option, ": ", base::in_quotes(path),
+                " is a local file, which is not uploaded; give hdfs://… or local:///…");
+  }
+  return {};
+}
+
+Json array_of(const std::vector<std::string>& texts) {
+  Json::Array out;
+  for (const auto& text : texts) out.emplace_back(text);
+  return Json(std::move(out));
+}
+
+}  // namespace
+
+bool SparkJob::is_python() const {
+  return file.ends_with(".py");
+}
+
+std::string_view SparkJob::conf_or(std::string_view key, std::string_view otherwise) const {
+  const auto at = conf.find(std::string(key));
+  return at == conf.end() ? otherwise : std::string_view(at->second);
+}
+
+std::optional<std::int64_t> memory_mib(std::string_view text) {
+  const std::string lower = base::lower(base::trim(text));
+  std::string_view rest = lower;
+  std::int64_t shift = 20;  // Spark reads a size without a unit as MiB here
+  static constexpr std::pair<std::string_view, std::int64_t> kUnits[] = {
+      {"kb", 10}, {"mb", 20}, {"gb", 30}, {"tb", 40}, {"k", 10}, {"m", 20}, {"g", 30}, {"t", 40}, {"b", 0}};
+  for (const auto& [unit, bits] : kUnits) {
+    if (!rest.ends_with(unit)) continue;
+    rest.remove_suffix(unit.size());
+    shift = bits;
+    break;
+  }
+  const auto number = base::parse_int(rest);
+  if (!number || *number < 0) return std::nullopt;
+  if (shift < 20) return *number >> (20 - shift);
+  if (*number > (kMemoryMibMax >> (shift - 20))) return std::nullopt;
+  return *number << (shift - 20);
+}
+
+Result<SparkJob> checked(SparkJob job) {
+  if (job.file.empty()) return fail(ErrorKind::kInvalid, "file is required");
+  if (job.file.ends_with(".R") || job.file.ends_with(".r")) {
+    return fail(ErrorKind::kUnsupported, "file: R is not supported: ", base::in_quotes(job.file));
+  }
+  TM_TRY_VOID(check_path("file", job.file));
+  for (const std::string_view key : {"spark.jars", "spark.files", "spark.archives", "spark.submit.pyFiles"}) {
+    for (const auto path : base::split(job.conf_or(key, ""), ',')) {
+      if (!path.empty()) TM_TRY_VOID(check_path(key, path));
+    }
+  }
+  if (const auto mode = job.conf_or(kDeployMode, "cluster"); mode != "cluster") {
+    return fail(ErrorKind::kUnsupported, kDeployMode, ": only cluster mode is supported, found ",
+                base::in_quotes(mode));
+  }
+  if (job.conf.contains(std::string(kMaster))) {
+    return fail(ErrorKind::kUnsupported, kMaster, " is not supported: the gateway chooses the side; to choose it, set ",
+                kSideConf);
+  }
+  if (job.class_name.empty() && !job.is_python()) return fail(ErrorKind::kInvalid, "className is required for a jar");
+  for (const std::string_view key : {"spark.driver.memory", "spark.executor.memory", "spark.driver.memoryOverhead"}) {
+    if (const auto text = job.conf_or(key, "1g"); !memory_mib(text)) {
+      return fail(ErrorKind::kInvalid, key, ": invalid size ", base::in_quotes(text), "; use for example 2g or 512m");
+    }
+  }
+  if (const auto cores = base::parse_int(job.conf_or("spark.driver.cores", "1")); !cores || *cores < 1) {
+    return fail(ErrorKind::kInvalid, "spark.driver.cores: invalid number ",
+                base::in_quotes(job.conf_or("spark.driver.cores", "")));
+  }
+  if (const auto side = job.conf_or(kSideConf, ""); !side.empty() && side != "kubernetes" && side != "yarn") {
+    return fail(ErrorKind::kInvalid, kSideConf, ": unknown side ", base::in_quotes(side), "; use kubernetes or yarn");
+  }
+  if (const auto safe = job.conf_or(kRerunSafeConf, "false"); safe != "true" && safe != "false") {
+    return fail(ErrorKind::kInvalid, kRerunSafeConf, ": use true or false, found ", base::in_quotes(safe));
+  }
+  if (job.name.empty()) job.name = job.conf_or("spark.app.name", "");
+  if (job.name.empty()) job.name = job.class_name;
+  if (job.name.empty()) job.name = job.file.substr(job.file.rfind('/') + 1);
+  job.conf["spark.app.name"] = job.name;
+  return job;
+}
+
+Json to_json(const SparkJob& job) {
+  Json conf = Json::object();
+  for (const auto& [key, value] : job.conf) conf[key] = Json(value);
+  return Json::object({{"file", job.file},
+                       {"className", job.class_name},
+                       {"name", job.name},
+                       {"args", array_of(job.args)},
+                       {"conf", std::move(conf)},
+                       {"user", job.user}});
+}
+
+Result<SparkJob> job_of(const Json& json) {
+  SparkJob job;
+  job.file = json.text_at("file");
+  job.class_name = json.text_at("className");
+  job.name = json.text_at("name");
+  job.user = json.text_at("user");
+  const Json* args = json.at("args");
+  const Json* conf = json.at("conf");
+  if (args == nullptr || !args->is_array() || conf == nullptr || !conf->is_object()) {
+    return fail(ErrorKind::kInvalid, "a stored job without args or conf");
+  }
+  for (const Json& arg : args->as_array()) job.args.emplace_back(arg.get_string().value_or(""));
+  for (const auto& [key, value] : conf->as_object()) job.conf[key] = value.get_string().value_or("");
+  return job;
+}
+
+}  // namespace tidemark::gateway

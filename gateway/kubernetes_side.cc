@@ -1,0 +1,298 @@
+#include "gateway/kubernetes_side.h"
+
+#include <utility>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "model/names.h"
+
+namespace tidemark::gateway {
+namespace {
+
+using base::cat;
+using namespace policy::route;
+
+constexpr kube::Resource kServices{"", "v1", "services", "Service", true};
+constexpr base::Duration kCallLimit = std::chrono::seconds(30);
+// Beyond this age the watch may hide that a pod ended or is gone.
+constexpr base::Duration kContactMax = std::chrono::minutes(3);
+constexpr std::size_t kPodBytesMax = std::size_t{64} * 1024 * 1024;
+
+kube::InformerConfig informer_config() {
+  kube::InformerConfig config;
+  config.resource = kube::kPods;
+  config.name = "spark-pods";
+  config.label_selector = std::string(kRunLabel);
+  config.bytes_max = kPodBytesMax;
+  return config;
+}
+
+kube::WriteOptions in(const std::string& ns) {
+  kube::WriteOptions options;
+  options.ns = ns;
+  options.field_manager = "tidemark-gateway";
+  return options;
+}
+
+// The refusals of an API server. Its other errors leave the outcome open.
+Submission refused_or_unknown(const Error& error) {
+  const bool quota = error.kind == ErrorKind::kDenied && error.message.contains("exceeded quota");
+  if (quota) return {Submission::Outcome::kRefused, EndClass::kAdmission, error.message};
+  const bool wrong = error.kind == ErrorKind::kInvalid;
+  if (wrong) return {Submission::Outcome::kRefused, EndClass::kUser, error.message};
+  return {Submission::Outcome::kUnknown, EndClass::kUser, error.message};
+}
+
+std::int64_t attempt_number(const Record& record) {
+  return static_cast<std::int64_t>(record.run.attempts.size());
+}
+
+// Properties for executors, which the driver creates: a ClusterColocationProfile finds them by these labels. Spark
+// removes executors by deletion, and a decommissioned executor hands over its blocks.
+SparkJob with_executors(SparkJob job, const DriverNames& names) {
+  const auto put = [&](std::string key, std::string value) { job.conf.try_emplace(std::move(key), std::move(value)); };
+  const auto label = [&](std::string_view name, std::string_view value) {
+    put(cat("spark.kubernetes.executor.label.", name), std::string(value));
+  };
+  label(kRunLabel, names.run);
+  label(kAttemptLabel, cat(names.attempt));
+  label(model::kQosClassLabel, "BE");
+  label(model::kClassLabel, "spark");
+  if (const auto business = job.conf_or(kBusinessConf, ""); !business.empty()) label(model::kBusinessLabel, business);
+  put("spark.decommission.enabled", "true");
+  put("spark.storage.decommission.enabled", "true");
+  return job;
+}
+
+bool done_or_gone(const Result<void>& result) {
+  return result || result.error().kind == ErrorKind::kNotFound;
+}
+
+}  // namespace
+
+KubernetesSide::KubernetesSide(net::EventLoop& loop, kube::Client& client, base::Log log, base::Registry& metrics,
+                               base::Random random, KubernetesOptions options, Owner owner)
+    : loop_(loop),
+      client_(client),
+      log_(std::move(log)),
+      options_(std::move(options)),
+      owner_(std::move(owner)),
+      pods_(loop, client, client, log_, metrics, random, informer_config(), decode_spark_pod),
+      scope_(loop) {
+  pods_.subscribe(
+      [this](const kube::ObjectKey&, const SparkPod* before, const SparkPod* after) { on_pod(before, after); });
+}
+
+void KubernetesSide::start() {
+  scope_.spawn(pods_.run());
+}
+
+bool KubernetesSide::synced() const {
+  return pods_.synced();
+}
+
+DriverNames KubernetesSide::names_of(const Record& record) const {
+  return driver_names(owner_.store, record.id, attempt_number(record), record.job, options_);
+}
+
+std::optional<std::int64_t> KubernetesSide::run_of(const SparkPod& pod) const {
+  const std::string_view text = pod.run;
+  if (!text.starts_with(cat(owner_.store, "-"))) return std::nullopt;
+  return base::parse_int(text.substr(owner_.store.size() + 1));
+}
+
+void KubernetesSide::on_pod(const SparkPod* before, const SparkPod* after) {
+  const SparkPod& pod = after != nullptr ? *after : *before;
+  const auto run = run_of(pod);
+  if (!run) return;
+  const bool newly_disrupted =
+      after != nullptr && !after->driver.disruption.empty() && (before == nullptr || before->driver.disruption.empty());
+  if (!pod.is_driver && newly_disrupted) ++disrupted_[*run];
+  if (after != nullptr && pod.is_driver && pod.has_finalizer && !owner_.is_live(*run, pod.attempt)) {
+    const std::string key = cat(pod.meta.ns, "/", pod.meta.name);
+    if (straying_.insert(key).second) scope_.spawn(remove_stray(pod));
+  }
+  owner_.on_change(*run);
+}
+
+net::Task<void> KubernetesSide::remove_stray(SparkPod pod) {
+  log_.warn("deleting a driver pod that appeared after the end of its attempt",
+            {{"namespace", pod.meta.ns}, {"pod", pod.meta.name}, {"run", pod.run}});
+  auto removed = co_await client_.remove(kube::kPods, pod.meta.name, pod.uid, in(pod.meta.ns), kCallLimit);
+  if (done_or_gone(removed)) {
+    removed = co_await remove_finalizer(pod.meta.ns, pod.meta.name);
+  }
+  if (!done_or_gone(removed)) {
+    log_.warn("cannot delete a driver pod; retrying at its next change",
+              {{"pod", pod.meta.name}, {"error", removed.error()}});
+  }
+  straying_.erase(cat(pod.meta.ns, "/", pod.meta.name));
+}
+
+std::string KubernetesSide::cannot_run(const SparkJob& job) const {
+  return not_for_kubernetes(job, options_);
+}
+
+net::Task<Result<std::string>> KubernetesSide::reserve(const Record& record) {
+  co_return names_of(record).pod;
+}
+
+std::string KubernetesSide::app_id(const Record& record) const {
+  return names_of(record).app_id;
+}
+
+net::Task<Result<std::optional<SparkPod>>> KubernetesSide::read_pod(const std::string& ns, const std::string& name) {
+  auto bytes = co_await client_.get(kube::kPods, ns, name, kCallLimit);
+  if (!bytes) {
+    if (bytes.error().kind == ErrorKind::kNotFound) co_return std::optional<SparkPod>();
+    co_return fail(std::move(bytes).error());
+  }
+  TM_CO_TRY(SparkPod pod, decode_spark_pod(*bytes));
+  co_return std::optional(std::move(pod));
+}
+
+net::Task<Submission> KubernetesSide::create_pod(const DriverNames& names, std::string body, std::string& uid) {
+  auto created = co_await client_.create(kube::kPods, std::move(body), in(names.ns), "", kCallLimit);
+  if (created) {
+    auto pod = decode_spark_pod(*created);
+    if (!pod) co_return Submission{.message = pod.error().message};
+    uid = pod->uid;
+    co_return Submission{Submission::Outcome::kAccepted, {}, ""};
+  }
+  // A quota may refuse a second creation because of the first one. So the pod decides, not the answer.
+  const Submission answer = refused_or_unknown(created.error());
+  auto there = co_await read_pod(names.ns, names.pod);
+  if (!there) co_return Submission{.message = there.error().message};
+  if (!*there) {
+    if (answer.outcome == Submission::Outcome::kUnknown || created.error().kind == ErrorKind::kAlreadyExists) {
+      co_return Submission{.message = answer.message};
+    }
+    co_return answer;
+  }
+  if ((*there)->run != names.run) {
+    co_return Submission{Submission::Outcome::kRefused, EndClass::kUser,
+                         cat("pod ", names.ns, "/", names.pod, " exists and belongs to another run")};
+  }
+  uid = (*there)->uid;
+  co_return Submission{Submission::Outcome::kAccepted, {}, ""};
+}
+
+net::Task<Submission> KubernetesSide::submit(const Record& record) {
+  const DriverNames names = names_of(record);
+  const SparkJob job = with_executors(record.job, names);
+  const auto submitted_ms = std::chrono::duration_cast<std::chrono::milliseconds>(record.run.since.since_epoch);
+  DriverObjects objects = driver_objects(job, names, options_, submitted_ms.count());
+  add_profile(objects, job, names, options_);
+
+  auto config = co_await client_.create(kube::kConfigMaps, objects.config_map.dump(), in(names.ns), "", kCallLimit);
+  if (!config && config.error().kind != ErrorKind::kAlreadyExists) co_return refused_or_unknown(config.error());
+  std::string uid;
+  Submission pod = co_await create_pod(names, objects.pod.dump(), uid);
+  if (pod.outcome != Submission::Outcome::kAccepted) co_return pod;
+
+  const Json owner = owned_by(names.pod, uid);
+  const Json patch = Json::object({{"metadata", Json::object({{"ownerReferences", owner}})}});
+  auto owned = co_await client_.patch(kube::kConfigMaps, names.config_map, kube::PatchType::kMerge, patch.dump(),
+                                      in(names.ns), kCallLimit);
+  if (!owned && owned.error().kind != ErrorKind::kNotFound) co_return Submission{.message = owned.error().message};
+  objects.service["metadata"]["ownerReferences"] = owner;
+  auto service = co_await client_.create(kServices, objects.service.dump(), in(names.ns), "", kCallLimit);
+  if (!service && service.error().kind != ErrorKind::kAlreadyExists) {
+    co_return Submission{.message = service.error().message};
+  }
+  co_return pod;
+}
+
+Observation KubernetesSide::look(const Record& record) const {
+  if (!pods_.synced()) return {};
+  const DriverNames names = names_of(record);
+  const SparkPod* pod = pods_.find({names.ns, names.pod});
+  const bool fresh = loop_.clock().monotonic() - pods_.core().last_contact() < kContactMax;
+  if (pod == nullptr) return {fresh ? DriverState::kAbsent : DriverState::kUnknown};
+  if (pod->run != names.run) return {};
+  DriverPod driver = pod->driver;
+  const auto disrupted = disrupted_.find(record.id);
+  driver.executors_disrupted = disrupted == disrupted_.end() ? 0 : disrupted->second;
+  const Observation seen = observe(driver);
+  // An end stays an end. A pod that waits or runs may have changed meanwhile.
+  if (!fresh && seen.state != DriverState::kEnded) return {};
+  return seen;
+}
+
+net::Task<Stopped> KubernetesSide::stop(const Record& record) {
+  const DriverNames names = names_of(record);
+  auto fenced = co_await client_.remove(kube::kConfigMaps, names.config_map, "", in(names.ns), kCallLimit);
+  if (!done_or_gone(fenced)) co_return Stopped{.message = fenced.error().message};
+  auto deleted = co_await client_.remove(kube::kPods, names.pod, "", in(names.ns), kCallLimit);
+  if (!done_or_gone(deleted)) co_return Stopped{.message = deleted.error().message};
+  auto pod = co_await read_pod(names.ns, names.pod);
+  if (!pod) co_return Stopped{.message = pod.error().message};
+  if (!*pod) co_return Stopped{.gone = true};
+  const Observation seen = observe((*pod)->driver);
+  co_return Stopped{
+      .gone = seen.state == DriverState::kEnded, .end = seen.end, .message = "the driver pod still stops"};
+}
+
+net::Task<Result<void>> KubernetesSide::remove_finalizer(const std::string& ns, const std::string& name) {
+  auto bytes = co_await client_.get(kube::kPods, ns, name, kCallLimit);
+  if (!bytes) {
+    if (bytes.error().kind == ErrorKind::kNotFound) co_return Result<void>();
+    co_return fail(std::move(bytes).error());
+  }
+  TM_CO_TRY(const Json object, Json::parse(*bytes));
+  Json kept = Json::array();
+  bool found = false;
+  if (const Json* finalizers = object.at("metadata", "finalizers"); finalizers != nullptr && finalizers->is_array()) {
+    for (const Json& each : finalizers->as_array()) {
+      if (each.get_string() == kFinalizer) {
+        found = true;
+      } else {
+        kept.as_array().push_back(each);
+      }
+    }
+  }
+  if (!found) co_return Result<void>();
+  // A merge patch replaces the whole list, so the revision is a precondition.
+  const Json patch =
+      Json::object({{"metadata", Json::object({{"finalizers", std::move(kept)},
+                                               {"resourceVersion", object.text_at("metadata", "resourceVersion")}})}});
+  auto patched = co_await client_.patch(kube::kPods, name, kube::PatchType::kMerge, patch.dump(), in(ns), kCallLimit);
+  if (!patched && patched.error().kind != ErrorKind::kNotFound) co_return fail(std::move(patched).error());
+  co_return Result<void>();
+}
+
+net::Task<Result<void>> KubernetesSide::remove_executors(const DriverNames& names) {
+  std::vector<std::string> left;
+  kube::ListOptions options;
+  options.ns = names.ns;
+  options.label_selector = cat("spark-role=executor,spark-app-selector=", names.app_id);
+  const auto on_page = [&left](std::string_view page) -> Result<void> {
+    TM_TRY(const Json list, Json::parse(page));
+    const Json* items = list.at("items");
+    if (items == nullptr || !items->is_array()) return {};
+    for (const Json& item : items->as_array()) left.emplace_back(item.text_at("metadata", "name"));
+    return {};
+  };
+  auto listed = co_await client_.list(kube::kPods, options, on_page, [&left] { left.clear(); }, kCallLimit);
+  if (!listed) co_return fail(std::move(listed).error());
+  for (const std::string& name : left) {
+    auto removed = co_await client_.remove(kube::kPods, name, "", in(names.ns), kCallLimit);
+    if (!done_or_gone(removed)) co_return fail(std::move(removed).error());
+  }
+  if (!left.empty()) co_return fail(ErrorKind::kUnavailable, left.size(), " executor pods still stop");
+  co_return Result<void>();
+}
+
+net::Task<Result<void>> KubernetesSide::release(const Record& record, bool moves) {
+  const DriverNames names = names_of(record);
+  if (moves) {
+    // The same fence as for a stop: a creation that is still on its way must not start a second driver.
+    auto fenced = co_await client_.remove(kube::kConfigMaps, names.config_map, "", in(names.ns), kCallLimit);
+    if (!done_or_gone(fenced)) co_return fail(std::move(fenced).error());
+    TM_CO_TRY_VOID(co_await remove_executors(names));
+  }
+  disrupted_.erase(record.id);
+  co_return co_await remove_finalizer(names.ns, names.pod);
+}
+
+}  // namespace tidemark::gateway

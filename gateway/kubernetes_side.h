@@ -1,0 +1,69 @@
+// Submits drivers to Kubernetes without a JVM, and follows them by one watch.
+//
+//   submit   ConfigMap → Pod → owner of the ConfigMap → Service. The pod starts only with its ConfigMap.
+//   stop     delete the ConfigMap, then the pod: a pod whose creation arrives later never starts
+//   release  remove the finalizer
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "base/log.h"
+#include "base/metrics.h"
+#include "base/random.h"
+#include "gateway/driver_objects.h"
+#include "gateway/side_client.h"
+#include "gateway/spark_pod.h"
+#include "kube/client.h"
+#include "kube/informer.h"
+#include "net/loop.h"
+
+namespace tidemark::gateway {
+
+class KubernetesSide final : public SideClient {
+ public:
+  // `store` names the store; `is_live` says whether a run still owns its pods. A pod of ours whose run does not is
+  // deleted: its creation arrived after a cancel or a move.
+  struct Owner {
+    std::string store;
+    std::function<bool(std::int64_t run, std::int64_t attempt)> is_live;
+    std::function<void(std::int64_t run)> on_change;  // a pod of this run changed
+  };
+  KubernetesSide(net::EventLoop& loop, kube::Client& client, base::Log log, base::Registry& metrics,
+                 base::Random random, KubernetesOptions options, Owner owner);
+
+  void start();         // watches until destroyed
+  bool synced() const;  // the first list of pods is in
+
+  std::string cannot_run(const SparkJob& job) const override;
+  net::Task<Result<std::string>> reserve(const Record& record) override;
+  net::Task<Submission> submit(const Record& record) override;
+  policy::route::Observation look(const Record& record) const override;
+  net::Task<Stopped> stop(const Record& record) override;
+  net::Task<Result<void>> release(const Record& record, bool moves) override;
+  std::string app_id(const Record& record) const override;
+
+ private:
+  DriverNames names_of(const Record& record) const;
+  std::optional<std::int64_t> run_of(const SparkPod& pod) const;
+  void on_pod(const SparkPod* before, const SparkPod* after);
+  net::Task<void> remove_stray(SparkPod pod);
+  net::Task<Result<std::optional<SparkPod>>> read_pod(const std::string& ns, const std::string& name);
+  net::Task<Result<void>> remove_finalizer(const std::string& ns, const std::string& name);
+  net::Task<Result<void>> remove_executors(const DriverNames& names);
+  net::Task<Submission> create_pod(const DriverNames& names, std::string body, std::string& uid);
+
+  net::EventLoop& loop_;
+  kube::Client& client_;
+  base::Log log_;
+  const KubernetesOptions options_;
+  const Owner owner_;
+  kube::Informer<SparkPod> pods_;
+  std::map<std::int64_t, std::int64_t> disrupted_;  // executors by run that the cluster evicted
+  std::set<std::string> straying_;                  // pods that are being removed
+  net::Scope scope_;
+};
+
+}  // namespace tidemark::gateway

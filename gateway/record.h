@@ -1,0 +1,36 @@
+// One run as the store keeps it: what the user asked for, and the state of policy/route.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "gateway/job.h"
+#include "policy/route/run.h"
+
+namespace tidemark::gateway {
+
+struct Record {
+  std::int64_t id = 0;
+  std::string key;       // idempotency key of the client; "" without one
+  std::string job_hash;  // to see that the same key comes with the same job
+  base::WallTime created;
+  SparkJob job;
+  policy::route::Run run;
+  bool cancel = false;  // ordered; the run follows
+  std::string message;  // the last error of a side, for the user
+};
+
+inline constexpr std::int64_t kRecordSchema = 1;
+std::string hash_of(const SparkJob& job);
+std::string encode_run(const policy::route::Run& run, std::string_view message);
+struct DecodedRun {
+  policy::route::Run run;
+  std::string message;
+};
+// kUnsupported: a newer schema.
+Result<DecodedRun> decode_run(std::string_view text);
+
+}  // namespace tidemark::gateway

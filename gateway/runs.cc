@@ -1,0 +1,284 @@
+#include "gateway/runs.h"
+
+#include <utility>
+
+#include "base/hash.h"
+#include "base/limits.h"
+#include "base/text.h"
+#include "policy/route/names.h"
+
+namespace tidemark::gateway {
+namespace {
+
+using base::cat;
+using namespace policy::route;
+
+constexpr std::int64_t kPercent = 100;
+
+// The state without the time since which a driver is missing: that alone is not worth a write.
+bool same_except_absence(Run a, const Run& b) {
+  if (a.attempts.size() == b.attempts.size()) {
+    for (std::size_t i = 0; i < a.attempts.size(); ++i) a.attempts[i].absent_since = b.attempts[i].absent_since;
+  }
+  return a == b;
+}
+
+}  // namespace
+
+struct Runs::Live {
+  Live(net::EventLoop& loop, Record r, base::Backoff b) : record(std::move(r)), changed(loop), backoff(b) {}
+  Record record;
+  net::Event changed;
+  base::Backoff backoff;
+};
+
+Runs::Runs(net::EventLoop& loop, Store& store, base::Log log, base::Random random, RunsOptions options)
+    : loop_(loop), store_(store), log_(std::move(log)), random_(random), options_(std::move(options)), scope_(loop) {}
+
+Runs::~Runs() = default;
+
+net::Task<Result<void>> Runs::resume() {
+  TM_CO_TRY(auto records, co_await store_.live());
+  if (!records.empty()) log_.info("resuming runs", {{"runs", records.size()}});
+  for (Record& record : records) drive_later(std::move(record));
+  co_return Result<void>();
+}
+
+void Runs::drive_later(Record record) {
+  const std::int64_t id = record.id;
+  const base::BackoffConfig config{.initial = options_.retry_first, .max = options_.retry_max};
+  auto live = std::make_shared<Live>(loop_, std::move(record), base::Backoff(config, random_.fork()));
+  live_[id] = live;
+  scope_.spawn(drive(std::move(live)));
+}
+
+net::Task<Result<Added>> Runs::add(SparkJob job, std::string key) {
+  std::string why;
+  bool possible = false;
+  for (const Side side : {Side::kKubernetes, Side::kYarn}) {
+    const SideClient* client = sides_[static_cast<std::size_t>(side)];
+    const std::string cannot = client == nullptr ? "not configured" : client->cannot_run(job);
+    possible = possible || cannot.empty();
+    why += cat(why.empty() ? "" : "; ", name_of(side), ": ", cannot);
+  }
+  if (!possible) co_return fail(ErrorKind::kUnsupported, "no side can run the job: ", why);
+
+  Record record;
+  record.key = std::move(key);
+  record.job_hash = hash_of(job);
+  record.created = loop_.clock().wall();
+  record.job = std::move(job);
+  record.run.since = record.created;
+  const std::string hash = record.job_hash;
+  TM_CO_TRY(Added added, co_await store_.add(std::move(record)));
+  if (added.existed) {
+    if (added.record.job_hash != hash) {
+      co_return fail(ErrorKind::kConflict, "the idempotency key belongs to another job, run ", added.record.id);
+    }
+    co_return added;
+  }
+  log_.info("run received", {{"run", added.record.id}, {"name", added.record.job.name}});
+  drive_later(added.record);
+  co_return added;
+}
+
+net::Task<Result<std::optional<Record>>> Runs::find(std::int64_t id) {
+  if (const auto at = live_.find(id); at != live_.end()) co_return std::optional(at->second->record);
+  co_return co_await store_.find(id);
+}
+
+net::Task<Result<Page>> Runs::page(std::int64_t from, std::int64_t size) {
+  return store_.page(from, size);
+}
+
+net::Task<Result<void>> Runs::cancel(std::int64_t id) {
+  TM_CO_TRY(const auto found, co_await find(id));
+  if (!found) co_return fail(ErrorKind::kNotFound, "no run ", id);
+  if (is_final(found->run.phase)) co_return Result<void>();
+  TM_CO_TRY_VOID(co_await store_.order_cancel(id));
+  if (const auto at = live_.find(id); at != live_.end()) {
+    at->second->record.cancel = true;
+    at->second->changed.set();
+  }
+  co_return Result<void>();
+}
+
+net::Task<Result<void>> Runs::set_no_more_kubernetes(bool value) {
+  TM_CO_TRY_VOID(co_await store_.set_no_more_kubernetes(value));
+  log_.info(value ? "no more runs go to Kubernetes" : "runs go to Kubernetes again");
+  for (const auto& [id, live] : live_) live->changed.set();
+  co_return Result<void>();
+}
+
+bool Runs::is_live(std::int64_t run, std::int64_t attempt) const {
+  const auto at = live_.find(run);
+  if (at == live_.end()) return false;
+  const Run& state = at->second->record.run;
+  return state.phase >= Phase::kRouted && static_cast<std::int64_t>(state.attempts.size()) == attempt;
+}
+
+void Runs::wake(std::int64_t run) {
+  if (const auto at = live_.find(run); at != live_.end()) at->second->changed.set();
+}
+
+SideClient* Runs::side_of(const Record& record) const {
+  if (record.run.attempts.empty()) return nullptr;
+  return sides_[static_cast<std::size_t>(record.run.attempts.back().side)];
+}
+
+std::string Runs::app_id(const Record& record) const {
+  const SideClient* side = side_of(record);
+  return side == nullptr || record.run.attempts.back().handle.empty() ? "" : side->app_id(record);
+}
+
+RunFacts Runs::facts_of(const Record& record) const {
+  RunFacts facts;
+  facts.rerun_safe = record.job.conf_or(kRerunSafeConf, "") == "true";
+  if (!record.run.attempts.empty()) {
+    const SideClient* rest = sides_[static_cast<std::size_t>(other(record.run.attempts.back().side))];
+    facts.other_side_possible = rest != nullptr && rest->cannot_run(record.job).empty();
+  }
+  return facts;
+}
+
+RunConfig Runs::config() const {
+  return {.admission_limit = options_.admission_limit, .no_more_kubernetes = store_.no_more_kubernetes()};
+}
+
+std::int64_t Runs::waiting_at_kubernetes() const {
+  std::int64_t waiting = 0;
+  for (const auto& [id, live] : live_) {
+    const Run& run = live->record.run;
+    if (run.phase < Phase::kRouted || run.phase > Phase::kSubmitted) continue;
+    if (run.attempts.back().side == Side::kKubernetes) ++waiting;
+  }
+  return waiting;
+}
+
+Runs::Outcome Runs::route(const Live& live) const {
+  const Record& record = live.record;
+  RouteInput input;
+  for (const Side side : {Side::kKubernetes, Side::kYarn}) {
+    const SideClient* client = sides_[static_cast<std::size_t>(side)];
+    input.possible[static_cast<std::size_t>(side)] = client != nullptr && client->cannot_run(record.job).empty();
+  }
+  input.pin = policy::route::side_of(record.job.conf_or(kSideConf, ""));
+  if (!record.run.attempts.empty()) input.left = record.run.attempts.back().side;
+  input.business = record.job.conf_or(kBusinessConf, "");
+  input.queue = record.job.conf_or("spark.yarn.queue", "");
+  input.name = record.job.name;
+  const std::uint64_t hash = base::TextHash().add(cat(store_.instance(), " ", record.id)).value();
+  input.draw = static_cast<std::int64_t>(hash % kPercent);
+  input.kubernetes_waiting = waiting_at_kubernetes();
+  input.no_more_kubernetes = store_.no_more_kubernetes();
+  const RouteDecision decision = choose_side(input, options_.rules);
+  if (!decision.side) return {std::nullopt, std::string(text_of(decision.reason))};
+  return {on_routed(record.run, decision, loop_.clock().wall()), ""};
+}
+
+Runs::Outcome Runs::look(const Live& live) const {
+  const Record& record = live.record;
+  const SideClient* side = side_of(record);
+  if (side == nullptr) return {std::nullopt, "the side of the run is not configured"};
+  const Observation seen = side->look(record);
+  Run next = on_observed(record.run, seen, facts_of(record), config(), loop_.clock().wall());
+  if (next == record.run) return {std::nullopt, record.message};
+  return {std::move(next), ""};
+}
+
+net::Task<Runs::Outcome> Runs::submit(Live& live) {
+  SideClient* side = side_of(live.record);
+  const Submission answer = co_await side->submit(live.record);
+  const base::WallTime now = loop_.clock().wall();
+  switch (answer.outcome) {
+    case Submission::Outcome::kAccepted:
+      co_return Outcome{on_accepted(live.record.run, now), ""};
+    case Submission::Outcome::kRefused: {
+      Run next = on_refused(live.record.run, answer.why, facts_of(live.record), now);
+      if (next == live.record.run) co_return Outcome{std::nullopt, answer.message};
+      co_return Outcome{std::move(next), answer.message};
+    }
+    case Submission::Outcome::kUnknown:
+      break;
+  }
+  co_return Outcome{std::nullopt, answer.message};
+}
+
+net::Task<Runs::Outcome> Runs::perform(Live& live) {
+  const Record& record = live.record;
+  const Effect effect = effect_of(record.run);
+  if (effect == Effect::kRoute) co_return route(live);
+  if (effect == Effect::kNone) {
+    if (record.run.phase == Phase::kReceived) co_return Outcome{queue(record.run, loop_.clock().wall()), ""};
+    co_return look(live);
+  }
+  SideClient* side = side_of(record);
+  if (side == nullptr) co_return Outcome{std::nullopt, "the side of the run is not configured"};
+  switch (effect) {
+    case Effect::kReserve: {
+      auto handle = co_await side->reserve(record);
+      if (!handle) co_return Outcome{std::nullopt, handle.error().message};
+      co_return Outcome{on_reserved(record.run, *std::move(handle), loop_.clock().wall()), ""};
+    }
+    case Effect::kSubmit:
+      co_return co_await submit(live);
+    case Effect::kStop: {
+      const Stopped stopped = co_await side->stop(record);
+      if (!stopped.gone) co_return Outcome{std::nullopt, stopped.message};
+      co_return Outcome{on_stopped(record.run, stopped.end, loop_.clock().wall()), record.message};
+    }
+    case Effect::kRelease: {
+      const auto released = co_await side->release(record, will_move(record.run, facts_of(record)));
+      if (!released) co_return Outcome{std::nullopt, released.error().message};
+      co_return Outcome{on_released(record.run, facts_of(record), loop_.clock().wall()), record.message};
+    }
+    case Effect::kNone:
+    case Effect::kRoute:
+      break;
+  }
+  co_return Outcome{};
+}
+
+// Returns when the state is durable: no effect goes before that.
+net::Task<void> Runs::save(Live& live, Run next, std::string message) {
+  Record wanted = live.record;
+  wanted.run = std::move(next);
+  wanted.message = std::move(message);
+  while (true) {
+    const auto stored = co_await store_.put(wanted);
+    if (stored) break;
+    log_.error("cannot store the state of a run; retrying", {{"run", wanted.id}, {"error", stored.error()}});
+    co_await loop_.sleep(options_.retry_max);
+  }
+  log_.info("run changed", {{"run", wanted.id},
+                            {"phase", name_of(wanted.run.phase)},
+                            {"side", wanted.run.attempts.empty() ? "" : name_of(wanted.run.attempts.back().side)},
+                            {"message", wanted.message}});
+  live.record.run = std::move(wanted.run);
+  live.record.message = std::move(wanted.message);
+}
+
+net::Task<void> Runs::drive(std::shared_ptr<Live> live) {
+  while (!is_final(live->record.run.phase)) {
+    live->changed.clear();
+    if (live->record.cancel && !live->record.run.cancel) {
+      co_await save(*live, on_cancel(live->record.run, loop_.clock().wall()), "cancelled by the user");
+      continue;
+    }
+    const bool follows = effect_of(live->record.run) == Effect::kNone;
+    Outcome outcome = co_await perform(*live);
+    if (outcome.next && !same_except_absence(*outcome.next, live->record.run)) {
+      live->backoff.reset();
+      co_await save(*live, *std::move(outcome.next), std::move(outcome.message));
+      continue;
+    }
+    if (outcome.next) live->record.run = *std::move(outcome.next);
+    if (!outcome.message.empty()) live->record.message = std::move(outcome.message);
+    co_await live->changed.wait_for(follows ? options_.look_interval : live->backoff.next());
+  }
+  const auto result = result_of(live->record.run);
+  log_.info("run ended", {{"run", live->record.id}, {"end", result ? name_of(result->end_class) : "cancelled"}});
+  live_.erase(live->record.id);
+}
+
+}  // namespace tidemark::gateway

@@ -1,0 +1,94 @@
+// All runs: takes them in, and drives each through its phases.
+//
+//   store.put(next state) → effect of that state → event → next state …
+//
+// One coroutine drives a run, so its effects never overlap. After a restart each run that is not final goes on from its
+// stored phase, and repeats the effect of it.
+#pragma once
+
+#include <array>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "base/random.h"
+#include "gateway/record.h"
+#include "gateway/side_client.h"
+#include "gateway/store.h"
+#include "net/loop.h"
+#include "policy/route/run.h"
+#include "policy/route/side.h"
+
+namespace tidemark::gateway {
+
+struct RunsOptions {
+  policy::route::RouteRules rules;
+  base::Duration admission_limit = std::chrono::minutes(10);
+  base::Duration look_interval = std::chrono::seconds(1);
+  base::Duration retry_first = std::chrono::milliseconds(500);  // after an effect without a result; doubles
+  base::Duration retry_max = std::chrono::seconds(30);
+};
+
+// null: there is no such side.
+using Sides = std::array<SideClient*, policy::route::kSides>;
+
+class Runs {
+ public:
+  Runs(net::EventLoop& loop, Store& store, base::Log log, base::Random random, RunsOptions options);
+  ~Runs();
+  Runs(const Runs&) = delete;
+  Runs& operator=(const Runs&) = delete;
+
+  void use(Sides sides) { sides_ = sides; }  // before resume(); they outlive this
+  // Reads the runs that are not final, and drives them.
+  net::Task<Result<void>> resume();
+
+  // Durable when it answers. kConflict: the key belongs to another job. kUnsupported: no side can run the job.
+  net::Task<Result<Added>> add(SparkJob job, std::string key);
+  net::Task<Result<std::optional<Record>>> find(std::int64_t id);
+  net::Task<Result<Page>> page(std::int64_t from, std::int64_t size);
+  // Durable when it answers. kNotFound: there is no such run.
+  net::Task<Result<void>> cancel(std::int64_t id);
+  // In effect at once, also for queued runs.
+  net::Task<Result<void>> set_no_more_kubernetes(bool value);
+
+  // Whether an attempt still owns its driver.
+  bool is_live(std::int64_t run, std::int64_t attempt) const;
+  void wake(std::int64_t run);
+  std::size_t live() const { return live_.size(); }
+  std::string app_id(const Record& record) const;  // "" before it has one
+
+ private:
+  struct Live;
+  // What an effect led to: the next state, or nothing yet.
+  struct Outcome {
+    std::optional<policy::route::Run> next{};
+    std::string message{};
+  };
+
+  void drive_later(Record record);
+  net::Task<void> drive(std::shared_ptr<Live> live);
+  net::Task<Outcome> perform(Live& live);
+  net::Task<Outcome> submit(Live& live);
+  Outcome route(const Live& live) const;
+  Outcome look(const Live& live) const;
+  net::Task<void> save(Live& live, policy::route::Run next, std::string message);
+  policy::route::RunFacts facts_of(const Record& record) const;
+  policy::route::RunConfig config() const;
+  SideClient* side_of(const Record& record) const;
+  std::int64_t waiting_at_kubernetes() const;
+
+  net::EventLoop& loop_;
+  Store& store_;
+  base::Log log_;
+  base::Random random_;
+  const RunsOptions options_;
+  Sides sides_{};
+  std::map<std::int64_t, std::shared_ptr<Live>> live_;
+  net::Scope scope_;
+};
+
+}  // namespace tidemark::gateway

@@ -1,0 +1,241 @@
+#include "gateway/runs.h"
+
+#include <gtest/gtest.h>
+
+#include "gateway/testing/world.h"
+
+namespace tidemark::gateway {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace policy::route;
+using testing::job;
+using testing::World;
+
+constexpr kube::Resource kServices{"", "v1", "services", "Service", true};
+const std::map<std::string, std::string> kSafe = {{"spark.tidemark.rerunSafe", "true"}};
+const std::map<std::string, std::string> kOnYarn = {{"spark.tidemark.side", "yarn"}};
+
+class RunsTest : public ::testing::Test, public World {
+ protected:
+  std::int64_t submit(SparkJob wanted, std::string key = "") {
+    const auto added = run(runs->add(std::move(wanted), std::move(key)));
+    EXPECT_TRUE(added) << (added ? "" : added.error().message);
+    return added->record.id;
+  }
+  std::string pod_name(std::int64_t id) {
+    EXPECT_TRUE(
+        until([&] { return !record(id).run.attempts.empty() && !record(id).run.attempts.back().handle.empty(); }));
+    return record(id).run.attempts.back().handle;
+  }
+  EndClass result(std::int64_t id) {
+    EXPECT_TRUE(reaches(id, Phase::kDone)) << lines;
+    const auto end = result_of(record(id).run);
+    return end ? end->end_class : EndClass::kLost;
+  }
+};
+
+TEST_F(RunsTest, RunsAJobOnKubernetes) {
+  const auto id = submit(job());
+  ASSERT_TRUE(reaches(id, Phase::kSubmitted)) << lines;
+  const std::string pod = pod_name(id);
+  ASSERT_EQ(pods().size(), 1U);
+  EXPECT_TRUE(exists(kServices, pod + "-svc"));
+  start_driver(pod);
+  ASSERT_TRUE(reaches(id, Phase::kRunning));
+  end_driver(pod, 0);
+  EXPECT_EQ(result(id), EndClass::kSucceeded);
+  EXPECT_EQ(pods().at(0).at("metadata", "finalizers"), nullptr) << "the end is stored: the pod may go";
+}
+
+TEST_F(RunsTest, RunsAJobOnYarn) {
+  const auto id = submit(job(kOnYarn));
+  ASSERT_TRUE(reaches(id, Phase::kSubmitted)) << lines;
+  const std::string app = pod_name(id);
+  ASSERT_TRUE(rm->apps.contains(app));
+  EXPECT_EQ(rm->apps.at(app).body.text_at("application-type"), "SPARK");
+  rm->run(app);
+  ASSERT_TRUE(reaches(id, Phase::kRunning));
+  rm->finish(app, "FINISHED", "SUCCEEDED");
+  EXPECT_EQ(result(id), EndClass::kSucceeded);
+  EXPECT_TRUE(pods().empty());
+}
+
+TEST_F(RunsTest, SameKeyIsTheSameRun) {
+  const auto id = submit(job(), "key-1");
+  EXPECT_EQ(submit(job(), "key-1"), id);
+  const auto other = run(runs->add(job(kSafe), "key-1"));
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().kind, ErrorKind::kConflict);
+  EXPECT_NE(submit(job(), "key-2"), id);
+}
+
+TEST_F(RunsTest, EvictedDriverContinuesOnYarnOnceItsRunIsSafe) {
+  const auto id = submit(job(kSafe));
+  ASSERT_TRUE(reaches(id, Phase::kSubmitted));
+  const std::string pod = pod_name(id);
+  start_driver(pod);
+  ASSERT_TRUE(reaches(id, Phase::kRunning));
+  end_driver(pod, 143,
+             R"("conditions":[{"type":"DisruptionTarget","status":"True","reason":"EvictionByEvictionAPI"}],)");
+  ASSERT_TRUE(until([&] { return record(id).run.attempts.size() == 2 && record(id).run.phase == Phase::kSubmitted; }))
+      << lines;
+  const std::string app = pod_name(id);
+  rm->run(app);
+  rm->finish(app, "FINISHED", "SUCCEEDED");
+  EXPECT_EQ(result(id), EndClass::kSucceeded);
+  EXPECT_EQ(record(id).run.attempts[0].end->end_class, EndClass::kInfrastructure);
+  EXPECT_EQ(rm->starts, 1);
+}
+
+TEST_F(RunsTest, MoveWaitsUntilNoExecutorIsLeft) {
+  const auto id = submit(job(kSafe));
+  ASSERT_TRUE(reaches(id, Phase::kSubmitted));
+  const std::string pod = pod_name(id);
+  const Json executor = Json::object(
+      {{"apiVersion", "v1"},
+       {"kind", "Pod"},
+       {"metadata", Json::object({{"name", "exec-1"},
+                                  {"finalizers", Json::array({"example.com/busy"})},
+                                  {"labels", Json::object({{"spark-role", "executor"},
+                                                           {"spark-app-selector", runs->app_id(record(id))}})}})},
+       {"spec", Json::object({{"containers", Json::array({Json::object({{"name", "e"}, {"image", "i"}})})}})}});
+  kube::WriteOptions in;
+  in.ns = "default";
+  ASSERT_TRUE(run(client->create(kube::kPods, executor.dump(), in, "", 10s)));
+  end_driver(pod, 143, R"("reason":"Evicted",)");
+  ASSERT_TRUE(until([&] { return record(id).message.contains("executor"); })) << lines;
+  EXPECT_EQ(record(id).run.attempts.size(), 1U);
+  ASSERT_TRUE(run(
+      client->patch(kube::kPods, "exec-1", kube::PatchType::kMerge, R"({"metadata":{"finalizers":null}})", in, 10s)));
+  EXPECT_TRUE(until([&] { return record(id).run.attempts.size() == 2; })) << lines;
+}
+
+TEST_F(RunsTest, RunThatIsNotSafeDoesNotMove) {
+  const auto id = submit(job());
+  ASSERT_TRUE(reaches(id, Phase::kSubmitted));
+  end_driver(pod_name(id), 143, R"("reason":"Evicted",)");
+  EXPECT_EQ(result(id), EndClass::kInfrastructure);
+  EXPECT_TRUE(rm->apps.empty());
+}
+
+TEST_F(RunsTest, CancelRemovesThePodAndALaterOne) {
+  const auto id = submit(job());
+  ASSERT_TRUE(reaches(id, Phase::kSubmitted));
+  const Json pod = pods().at(0);
+  ASSERT_TRUE(run(runs->cancel(id)));
+  ASSERT_TRUE(reaches(id, Phase::kCancelled)) << lines;
+  EXPECT_TRUE(until([&] { return pods().empty(); }));
+  // The creation of the same pod arrives once more.
+  Json late = Json::object({{"apiVersion", "v1"}, {"kind", "Pod"}, {"spec", *pod.at("spec")}});
+  late["metadata"] = Json::object({{"name", pod.text_at("metadata", "name")},
+                                   {"labels", *pod.at("metadata", "labels")},
+                                   {"finalizers", *pod.at("metadata", "finalizers")}});
+  kube::WriteOptions in;
+  in.ns = "default";
+  ASSERT_TRUE(run(client->create(kube::kPods, late.dump(), in, "", 10s)));
+  EXPECT_TRUE(until([&] { return pods().empty(); })) << lines;
+  EXPECT_FALSE(exists(kube::kConfigMaps,
+                      std::string(pod.at("spec", "volumes")->as_array().back().text_at("configMap", "name"))));
+}
+
+TEST_F(RunsTest, NoMoreKubernetesMovesWhatWaitsThere) {
+  const auto waits = submit(job(kSafe));
+  ASSERT_TRUE(reaches(waits, Phase::kSubmitted));
+  ASSERT_TRUE(run(runs->set_no_more_kubernetes(true)));
+  EXPECT_TRUE(until([&] { return record(waits).run.attempts.size() == 2; })) << lines;
+  const auto later = submit(job());
+  ASSERT_TRUE(reaches(later, Phase::kSubmitted));
+  EXPECT_EQ(record(later).run.attempts.back().side, Side::kYarn);
+  end();
+  begin();
+  EXPECT_TRUE(store->no_more_kubernetes()) << "the switch survives a restart";
+}
+
+TEST_F(RunsTest, LostReplyOfASubmissionStartsOneApplication) {
+  rm->loses_replies = true;
+  const auto id = submit(job(kOnYarn));
+  ASSERT_TRUE(until([&] { return rm->apps.size() == 1; }));
+  ASSERT_TRUE(until([&] { return record(id).message.contains("500"); }));
+  EXPECT_EQ(record(id).run.phase, Phase::kReserved);
+  rm->loses_replies = false;
+  ASSERT_TRUE(reaches(id, Phase::kSubmitted));
+  EXPECT_EQ(rm->apps.size(), 1U);
+}
+
+TEST_F(RunsTest, ResourceManagerThatIsAwayFailsNoRun) {
+  const auto id = submit(job(kOnYarn));
+  ASSERT_TRUE(reaches(id, Phase::kSubmitted));
+  rm->run(pod_name(id));
+  ASSERT_TRUE(reaches(id, Phase::kRunning));
+  rm->away = true;
+  until([] { return false; }, 100ms);
+  EXPECT_EQ(record(id).run.phase, Phase::kRunning);
+  rm->away = false;
+  rm->finish(pod_name(id), "FAILED", "FAILED", "exitCode: 1");
+  EXPECT_EQ(result(id), EndClass::kUser);
+}
+
+// kill -9 at each write of a run, before and after it: one driver, and the run ends.
+struct Kill {
+  int write;
+  bool after;
+  bool yarn;
+};
+class KilledGateway : public ::testing::TestWithParam<Kill> {};
+
+TEST_P(KilledGateway, StartsOneDriverAndFinishesTheRun) {
+  World world;
+  const auto [write, after, yarn] = GetParam();
+  world.store->writes_left = write;
+  world.store->writes_last = after;
+  const auto added = world.run(world.runs->add(job(yarn ? kOnYarn : std::map<std::string, std::string>()), ""));
+  ASSERT_TRUE(added);
+  // Both sides wait for the gateway, so that it sees each state.
+  const auto progress = [&] {
+    const Record record = world.record(added->record.id);
+    const bool starts = record.run.phase == Phase::kSubmitted;
+    if (!starts && record.run.phase != Phase::kRunning) return;
+    const std::string handle = record.run.attempts.back().handle;
+    if (yarn) {
+      std::string& state = world.rm->apps.at(handle).state;
+      if (starts && state == "ACCEPTED") world.rm->run(handle);
+      if (!starts && state == "RUNNING") world.rm->finish(handle, "FINISHED", "SUCCEEDED");
+      return;
+    }
+    const std::string phase(world.pods().at(0).text_at("status", "phase"));
+    if (starts && phase != "Running") world.start_driver(handle);
+    if (!starts && phase == "Running") world.end_driver(handle, 0);
+  };
+  const auto ended = [&] { return world.record(added->record.id).run.phase == Phase::kDone; };
+  const auto goes_on = [&](auto condition) {
+    for (int i = 0; i < 500 && !condition(); ++i) {
+      progress();
+      world.until([] { return false; }, 10ms);
+    }
+    return condition();
+  };
+  ASSERT_TRUE(goes_on([&] { return world.store->dead; })) << world.lines;
+  world.end();
+  world.begin();
+  EXPECT_TRUE(goes_on(ended)) << world.lines;
+  EXPECT_EQ(yarn ? world.rm->starts : static_cast<int>(world.pods_started.size()), 1);
+  EXPECT_EQ(yarn ? world.rm->apps.size() : world.pods().size(), 1U);
+  EXPECT_EQ(world.record(added->record.id).run.attempts.size(), 1U);
+}
+
+std::vector<Kill> kills() {
+  std::vector<Kill> out;
+  for (const bool yarn : {false, true}) {
+    for (const bool after : {false, true}) {
+      for (int write = 0; write < 7; ++write) out.push_back({write, after, yarn});
+    }
+  }
+  return out;
+}
+INSTANTIATE_TEST_SUITE_P(EachWrite, KilledGateway, ::testing::ValuesIn(kills()), [](const auto& each) {
+  return base::cat(each.param.yarn ? "Yarn" : "Kubernetes", each.param.after ? "After" : "Before", each.param.write);
+});
+
+}  // namespace
+}  // namespace tidemark::gateway

@@ -1,0 +1,45 @@
+// One side as the gateway uses it: Kubernetes or YARN. Every call may be repeated, also after a crash or a lost reply.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "gateway/record.h"
+#include "net/loop.h"
+#include "policy/route/ends.h"
+
+namespace tidemark::gateway {
+
+struct Submission {
+  enum class Outcome { kAccepted, kRefused, kUnknown };
+  Outcome outcome = Outcome::kUnknown;
+  policy::route::EndClass why = policy::route::EndClass::kUser;  // if refused
+  std::string message;                                           // if not accepted
+};
+
+struct Stopped {
+  bool gone = false;  // the driver no longer runs and never will; false: not yet, or unknown
+  std::optional<policy::route::End> end{};
+  std::string message{};
+};
+
+class SideClient {
+ public:
+  virtual ~SideClient() = default;
+  // Empty if it can run the job, else the reason.
+  virtual std::string cannot_run(const SparkJob& job) const = 0;
+  // The name under which the current attempt will be submitted.
+  virtual net::Task<Result<std::string>> reserve(const Record& record) = 0;
+  virtual net::Task<Submission> submit(const Record& record) = 0;
+  // The last known state; no I/O.
+  virtual policy::route::Observation look(const Record& record) const = 0;
+  virtual net::Task<Stopped> stop(const Record& record) = 0;
+  // The end is stored: lets its objects go. `moves`: also confirms that no executor is left.
+  virtual net::Task<Result<void>> release(const Record& record, bool moves) = 0;
+  // The id that Spark and users know: spark-… or application_….
+  virtual std::string app_id(const Record& record) const = 0;
+};
+
+}  // namespace tidemark::gateway

@@ -1,0 +1,401 @@
+#include "gateway/sqlite_store.h"
+
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <unistd.h>
+
+#include <deque>
+#include <functional>
+#include <utility>
+
+#include "base/hash.h"
+#include "base/text.h"
+#include "net/worker.h"
+#include "policy/route/names.h"
+
+namespace tidemark::gateway {
+namespace {
+
+using base::cat;
+
+constexpr int kApplicationId = 0x54445347;  // "TDSG"
+constexpr int kSchema = 1;
+constexpr std::size_t kQueueMax = 4096;  // requests that wait for the worker
+constexpr std::size_t kBatchMax = 256;   // requests of one transaction
+
+constexpr const char* kTables =
+    "CREATE TABLE runs(id INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT, job_hash TEXT NOT NULL, created INTEGER NOT "
+    "NULL, job TEXT NOT NULL, live INTEGER NOT NULL, cancel INTEGER NOT NULL, run TEXT NOT NULL);"
+    "CREATE UNIQUE INDEX runs_by_key ON runs(key) WHERE key IS NOT NULL;"
+    "CREATE INDEX runs_live ON runs(id) WHERE live = 1;"
+    "CREATE TABLE state(name TEXT PRIMARY KEY, value TEXT NOT NULL)";
+constexpr std::string_view kColumns = "id, key, job_hash, created, job, cancel, run";
+
+// Statements on one connection. It belongs to one thread at a time.
+class Database {
+ public:
+  static Result<std::unique_ptr<Database>> open(const std::string& path, std::uint64_t seed);
+  ~Database() { sqlite3_close(db_); }
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
+
+  Result<void> execute(const std::string& sql);
+  Result<std::string> state(const std::string& name);
+  Result<void> set_state(const std::string& name, const std::string& value);
+  Result<Added> add(Record record);
+  Result<void> put(const Record& record);
+  Result<void> order_cancel(std::int64_t id);
+  Result<std::vector<Record>> select(const std::string& rest, const std::vector<std::int64_t>& numbers);
+  Result<std::int64_t> count();
+  bool in_transaction() const { return sqlite3_get_autocommit(db_) == 0; }
+
+ private:
+  Database(std::string path, sqlite3* db) : path_(std::move(path)), db_(db) {}
+  std::unexpected<Error> failed(std::string_view doing) const;
+  Result<void> prepare(std::uint64_t seed);
+
+  std::string path_;
+  sqlite3* db_;
+};
+
+class Statement {
+ public:
+  Statement(sqlite3* db, const std::string& sql) { sqlite3_prepare_v2(db, sql.c_str(), -1, &statement_, nullptr); }
+  ~Statement() { sqlite3_finalize(statement_); }
+  Statement(const Statement&) = delete;
+  Statement& operator=(const Statement&) = delete;
+
+  Statement& bind(std::int64_t value) {
+    sqlite3_bind_int64(statement_, ++bound_, value);
+    return *this;
+  }
+  Statement& bind(const std::string& value) {
+    sqlite3_bind_text64(statement_, ++bound_, value.data(), value.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
+    return *this;
+  }
+  Statement& bind_null() {
+    sqlite3_bind_null(statement_, ++bound_);
+    return *this;
+  }
+  int step() { return statement_ == nullptr ? SQLITE_ERROR : sqlite3_step(statement_); }
+  std::int64_t number(int column) { return sqlite3_column_int64(statement_, column); }
+  std::string text(int column) {
+    const auto* bytes = static_cast<const char*>(sqlite3_column_blob(statement_, column));
+    return bytes == nullptr ? std::string()
+                            : std::string(bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column)));
+  }
+
+ private:
+  sqlite3_stmt* statement_ = nullptr;
+  int bound_ = 0;
+};
+
+ErrorKind kind_of(int code) {
+  switch (code & 0xff) {
+    case SQLITE_FULL:
+      return ErrorKind::kExhausted;
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return ErrorKind::kUnavailable;
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+      return ErrorKind::kInvalid;
+    default:
+      return ErrorKind::kIo;
+  }
+}
+
+std::unexpected<Error> Database::failed(std::string_view doing) const {
+  const int code = sqlite3_extended_errcode(db_);
+  const ErrorKind kind = kind_of(code);
+  std::string message = cat(doing, " ", path_, ": ", sqlite3_errmsg(db_));
+  if (kind == ErrorKind::kUnavailable) message += "; another process uses the file: stop it, or use another directory";
+  if (kind == ErrorKind::kInvalid) message += "; the file is damaged: move it away and start with a copy";
+  return fail(Error{kind, std::move(message), code, 0});
+}
+
+Result<void> Database::execute(const std::string& sql) {
+  if (sqlite3_exec(db_, sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) return failed("write");
+  return {};
+}
+
+Result<std::unique_ptr<Database>> Database::open(const std::string& path, std::uint64_t seed) {
+  // Created here for its mode: jobs may contain passwords.
+  if (const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600); fd >= 0) ::close(fd);
+  sqlite3* db = nullptr;
+  const int code =
+      sqlite3_open_v2(path.c_str(), &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
+  auto out = std::unique_ptr<Database>(new Database(path, db));
+  if (code != SQLITE_OK) return out->failed("open");
+  TM_TRY_VOID(out->prepare(seed));
+  return out;
+}
+
+Result<void> Database::prepare(std::uint64_t seed) {
+  sqlite3_extended_result_codes(db_, 1);
+  // Exclusive: a second gateway on the same file would submit runs twice.
+  for (const char* pragma :
+       {"PRAGMA locking_mode=EXCLUSIVE", "PRAGMA journal_mode=WAL", "PRAGMA synchronous=FULL", "BEGIN IMMEDIATE"}) {
+    TM_TRY_VOID(execute(pragma));
+  }
+  const auto number = [&](const char* sql) -> Result<std::int64_t> {
+    Statement statement(db_, sql);
+    if (statement.step() != SQLITE_ROW) return failed("read");
+    return statement.number(0);
+  };
+  TM_TRY(const std::int64_t tables, number("SELECT count(*) FROM sqlite_master"));
+  TM_TRY(const std::int64_t application, number("PRAGMA application_id"));
+  TM_TRY(const std::int64_t version, number("PRAGMA user_version"));
+  if (tables != 0 && application != kApplicationId) {
+    return fail(ErrorKind::kInvalid, path_, " is a database of another program; use another directory");
+  }
+  if (version > kSchema) {
+    return fail(ErrorKind::kUnsupported, path_, " has schema ", version, ", and this program reads schemas up to ",
+                kSchema, "; use the program that wrote it");
+  }
+  if (tables == 0) {
+    TM_TRY_VOID(execute(cat("PRAGMA application_id=", kApplicationId)));
+    TM_TRY_VOID(execute(cat("PRAGMA user_version=", kSchema)));
+    TM_TRY_VOID(execute(kTables));
+    TM_TRY_VOID(set_state("instance", base::TextHash().add(cat("gateway ", seed)).hex()));
+  }
+  return execute("COMMIT");
+}
+
+Result<std::string> Database::state(const std::string& name) {
+  Statement statement(db_, "SELECT value FROM state WHERE name = ?1");
+  const int code = statement.bind(name).step();
+  if (code == SQLITE_DONE) return std::string();
+  if (code != SQLITE_ROW) return failed("read");
+  return statement.text(0);
+}
+
+Result<void> Database::set_state(const std::string& name, const std::string& value) {
+  Statement statement(db_, "INSERT INTO state VALUES(?1, ?2) ON CONFLICT(name) DO UPDATE SET value = ?2");
+  if (statement.bind(name).bind(value).step() != SQLITE_DONE) return failed("write");
+  return {};
+}
+
+Result<Added> Database::add(Record record) {
+  if (!record.key.empty()) {
+    Statement known(db_, "SELECT id FROM runs WHERE key = ?1");
+    const int code = known.bind(record.key).step();
+    if (code == SQLITE_ROW) {
+      TM_TRY(auto found, select("WHERE id = ?1", {known.number(0)}));
+      return Added{std::move(found.at(0)), true};
+    }
+    if (code != SQLITE_DONE) return failed("read");
+  }
+  Statement insert(db_,
+                   "INSERT INTO runs(key, job_hash, created, job, live, cancel, run) VALUES(?1, ?2, ?3, ?4, 1, 0, ?5)");
+  if (record.key.empty()) {
+    insert.bind_null();
+  } else {
+    insert.bind(record.key);
+  }
+  insert.bind(record.job_hash).bind(record.created.since_epoch.count()).bind(to_json(record.job).dump());
+  if (insert.bind(encode_run(record.run, record.message)).step() != SQLITE_DONE) return failed("write");
+  record.id = sqlite3_last_insert_rowid(db_);
+  return Added{std::move(record), false};
+}
+
+Result<void> Database::put(const Record& record) {
+  Statement update(db_, "UPDATE runs SET live = ?1, run = ?2 WHERE id = ?3");
+  update.bind(is_final(record.run.phase) ? 0 : 1).bind(encode_run(record.run, record.message)).bind(record.id);
+  if (update.step() != SQLITE_DONE) return failed("write");
+  return {};
+}
+
+Result<void> Database::order_cancel(std::int64_t id) {
+  Statement update(db_, "UPDATE runs SET cancel = 1 WHERE id = ?1");
+  if (update.bind(id).step() != SQLITE_DONE) return failed("write");
+  return {};
+}
+
+Result<std::vector<Record>> Database::select(const std::string& rest, const std::vector<std::int64_t>& numbers) {
+  Statement statement(db_, cat("SELECT ", kColumns, " FROM runs ", rest));
+  for (const std::int64_t number : numbers) statement.bind(number);
+  std::vector<Record> out;
+  int code = SQLITE_DONE;
+  while ((code = statement.step()) == SQLITE_ROW) {
+    Record record;
+    record.id = statement.number(0);
+    record.key = statement.text(1);
+    record.job_hash = statement.text(2);
+    record.created = {base::Duration(statement.number(3))};
+    const std::string place = cat(path_, ": run ", record.id);
+    const auto job_json = Json::parse(statement.text(4));
+    if (!job_json) return fail(job_json.error().within(place));
+    auto job = job_of(*job_json);
+    if (!job) return fail(std::move(job).error().within(place));
+    auto decoded = decode_run(statement.text(6));
+    if (!decoded) return fail(std::move(decoded).error().within(place));
+    record.job = *std::move(job);
+    record.cancel = statement.number(5) != 0;
+    record.run = std::move(decoded->run);
+    record.message = std::move(decoded->message);
+    out.push_back(std::move(record));
+  }
+  if (code != SQLITE_DONE) return failed("read");
+  return out;
+}
+
+Result<std::int64_t> Database::count() {
+  Statement statement(db_, "SELECT count(*) FROM runs");
+  if (statement.step() != SQLITE_ROW) return failed("read");
+  return statement.number(0);
+}
+
+// A request: `work` runs on the worker inside a transaction. After its commit the loop wakes `waiting`, unless that was
+// destroyed meanwhile.
+struct Request {
+  std::function<Result<void>(Database&)> work;
+  Result<void> result;
+  net::OneShot<bool>* waiting = nullptr;
+};
+
+class SqliteStore final : public Store {
+ public:
+  SqliteStore(net::EventLoop& loop, std::unique_ptr<Database> database, std::string instance, bool no_more)
+      : loop_(loop),
+        database_(std::move(database)),
+        instance_(std::move(instance)),
+        no_more_kubernetes_(no_more),
+        workers_(1, 4),
+        scope_(loop) {}
+
+  const std::string& instance() const override { return instance_; }
+  bool no_more_kubernetes() const override { return no_more_kubernetes_; }
+
+  net::Task<Result<void>> set_no_more_kubernetes(bool value) override {
+    TM_CO_TRY_VOID(co_await run<bool>([value](Database& db) -> Result<bool> {
+      TM_TRY_VOID(db.set_state("no-more-kubernetes", value ? "true" : "false"));
+      return value;
+    }));
+    no_more_kubernetes_ = value;
+    co_return Result<void>();
+  }
+
+  net::Task<Result<Added>> add(Record record) override {
+    return run<Added>([record = std::move(record)](Database& db) { return db.add(record); });
+  }
+
+  net::Task<Result<void>> put(const Record& record) override {
+    return done([record](Database& db) { return db.put(record); });
+  }
+
+  net::Task<Result<void>> order_cancel(std::int64_t id) override {
+    return done([id](Database& db) { return db.order_cancel(id); });
+  }
+
+  net::Task<Result<std::optional<Record>>> find(std::int64_t id) override {
+    return run<std::optional<Record>>([id](Database& db) -> Result<std::optional<Record>> {
+      TM_TRY(auto found, db.select("WHERE id = ?1", {id}));
+      if (found.empty()) return std::optional<Record>();
+      return std::optional(std::move(found[0]));
+    });
+  }
+
+  net::Task<Result<Page>> page(std::int64_t from, std::int64_t size) override {
+    return run<Page>([from, size](Database& db) -> Result<Page> {
+      Page page;
+      TM_TRY(page.total, db.count());
+      TM_TRY(page.records, db.select("ORDER BY id LIMIT ?1 OFFSET ?2", {size, from}));
+      return page;
+    });
+  }
+
+  net::Task<Result<std::vector<Record>>> live() override {
+    return run<std::vector<Record>>([](Database& db) { return db.select("WHERE live = 1 ORDER BY id", {}); });
+  }
+
+ private:
+  net::Task<Result<void>> done(std::function<Result<void>(Database&)> work) {
+    auto answer = co_await run<bool>([work = std::move(work)](Database& db) -> Result<bool> {
+      TM_TRY_VOID(work(db));
+      return true;
+    });
+    if (!answer) co_return fail(std::move(answer).error());
+    co_return Result<void>();
+  }
+
+  template <class T>
+  net::Task<Result<T>> run(std::function<Result<T>(Database&)> work) {
+    if (waiting_.size() >= kQueueMax) co_return fail(ErrorKind::kExhausted, "too many requests wait for the store");
+    auto value = std::make_shared<std::optional<T>>();
+    auto request = std::make_shared<Request>();
+    request->work = [work = std::move(work), value](Database& db) -> Result<void> {
+      TM_TRY(*value, work(db));
+      return {};
+    };
+    net::OneShot<bool> finished(loop_);
+    request->waiting = &finished;
+    struct Detach {
+      Request& request;
+      ~Detach() { request.waiting = nullptr; }
+    } detach{*request};
+    waiting_.push_back(request);
+    if (!busy_) {
+      busy_ = true;
+      scope_.spawn(work_off());
+    }
+    co_await finished;
+    if (!request->result) co_return fail(std::move(request->result).error());
+    co_return std::move(**value);
+  }
+
+  net::Task<void> work_off() {
+    while (!waiting_.empty()) {
+      std::vector<std::shared_ptr<Request>> requests;
+      while (!waiting_.empty() && requests.size() < kBatchMax) {
+        requests.push_back(std::move(waiting_.front()));
+        waiting_.pop_front();
+      }
+      auto ran = co_await workers_.run<bool>(loop_, [database = database_, requests] {
+        transact(*database, requests);
+        return true;
+      });
+      for (auto& each : requests) {
+        if (!ran) each->result = fail(ran.error());
+        if (each->waiting != nullptr) each->waiting->give(true);
+      }
+    }
+    busy_ = false;
+  }
+
+  static void transact(Database& database, const std::vector<std::shared_ptr<Request>>& requests) {
+    const auto all_fail = [&](const Error& error) {
+      for (const auto& each : requests) each->result = fail(error);
+    };
+    if (auto begun = database.execute("BEGIN IMMEDIATE"); !begun) return all_fail(begun.error());
+    for (const auto& each : requests) {
+      each->result = each->work(database);
+      // One that fails writes nothing: each is one statement. A full disk ends the transaction.
+      if (!each->result && !database.in_transaction()) return all_fail(each->result.error());
+    }
+    if (auto committed = database.execute("COMMIT"); !committed) {
+      all_fail(committed.error());
+      if (database.in_transaction()) (void)database.execute("ROLLBACK");
+    }
+  }
+
+  net::EventLoop& loop_;
+  std::shared_ptr<Database> database_;
+  std::string instance_;
+  bool no_more_kubernetes_;
+  std::deque<std::shared_ptr<Request>> waiting_;
+  bool busy_ = false;
+  net::WorkerPool workers_;
+  net::Scope scope_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Store>> open_sqlite_store(net::EventLoop& loop, const std::string& path, std::uint64_t seed) {
+  TM_TRY(auto database, Database::open(path, seed));
+  TM_TRY(auto instance, database->state("instance"));
+  TM_TRY(const auto no_more, database->state("no-more-kubernetes"));
+  return std::make_unique<SqliteStore>(loop, std::move(database), std::move(instance), no_more == "true");
+}
+
+}  // namespace tidemark::gateway

@@ -1,0 +1,41 @@
+// Where runs are kept. What a call has answered is durable.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "gateway/record.h"
+#include "net/loop.h"
+
+namespace tidemark::gateway {
+
+struct Added {
+  Record record;         // with its id; the stored one if the key is known
+  bool existed = false;  // the key is known
+};
+
+struct Page {
+  std::vector<Record> records;  // by id
+  std::int64_t total = 0;
+};
+
+class Store {
+ public:
+  virtual ~Store() = default;
+  // A random name of this store: the names of pods derive from it.
+  virtual const std::string& instance() const = 0;
+  virtual bool no_more_kubernetes() const = 0;
+  virtual net::Task<Result<void>> set_no_more_kubernetes(bool value) = 0;
+
+  virtual net::Task<Result<Added>> add(Record record) = 0;
+  virtual net::Task<Result<void>> put(const Record& record) = 0;  // run and message
+  virtual net::Task<Result<void>> order_cancel(std::int64_t id) = 0;
+  virtual net::Task<Result<std::optional<Record>>> find(std::int64_t id) = 0;
+  virtual net::Task<Result<Page>> page(std::int64_t from, std::int64_t size) = 0;
+  virtual net::Task<Result<std::vector<Record>>> live() = 0;  // all that are not final
+};
+
+}  // namespace tidemark::gateway

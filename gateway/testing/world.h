@@ -1,0 +1,315 @@
+// A gateway between the API server in memory and a ResourceManager of its own. Both progress when the test says so.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/json.h"
+#include "base/log.h"
+#include "base/metrics.h"
+#include "base/text.h"
+#include "gateway/gateway.h"
+#include "gateway/kubernetes_side.h"
+#include "gateway/runs.h"
+#include "gateway/sqlite_store.h"
+#include "gateway/yarn_side.h"
+#include "hadoop/applications_rest.h"
+#include "kube/memory/local_transport.h"
+#include "kube/memory/server.h"
+#include "net/http_server.h"
+#include "net/testing/loop.h"
+
+namespace tidemark::gateway::testing {
+
+using namespace std::chrono_literals;
+
+// The REST API of a ResourceManager, as far as applications go. Each id runs once.
+class ResourceManagerTwin {
+ public:
+  struct App {
+    std::string state = "ACCEPTED";
+    std::string final_status = "UNDEFINED";
+    std::string diagnostics;
+    std::vector<std::string> tags;
+    Json body;
+  };
+
+  explicit ResourceManagerTwin(net::EventLoop& loop, const base::Log& log) {
+    net::HttpServerConfig config;
+    config.listen = "127.0.0.1:0";
+    server_ = *net::HttpServer::listen(loop, log, std::move(config),
+                                       [this](net::HttpExchange& exchange) { return handle(exchange); });
+  }
+
+  std::map<std::string, App> apps;
+  int starts = 0;
+  bool away = false;
+  bool loses_replies = false;  // of submissions: it takes them and answers 500
+
+  hadoop::RmCluster cluster() const {
+    hadoop::RmCluster out;
+    out.members.push_back(
+        {.id = "", .client = {}, .admin = {}, .web = *net::parse_url(base::cat("http://", server_->address()))});
+    return out;
+  }
+  void run(const std::string& id) {
+    apps.at(id).state = "RUNNING";
+    ++starts;
+  }
+  void finish(const std::string& id, const std::string& state, const std::string& final_status,
+              const std::string& diagnostics = "") {
+    App& app = apps.at(id);
+    app.state = state;
+    app.final_status = final_status;
+    app.diagnostics = diagnostics;
+  }
+
+ private:
+  net::Task<void> handle(net::HttpExchange& exchange) {
+    const auto target = *net::parse_target(exchange.head().target);
+    const auto body = co_await exchange.body(1 << 20);
+    const std::string& method = exchange.head().method;
+    const std::string_view base = "/ws/v1/cluster/apps";
+    const std::string rest = target.path.substr(base.size());
+    if (away) {
+      exchange.respond(503, "text/plain", "away");
+    } else if (rest == "/new-application") {
+      exchange.respond(200, "application/json",
+                       base::cat(R"({"application-id":"application_1700000000000_)", 1000 + ++ids_, "\"}"));
+    } else if (method == "POST") {
+      submit(*Json::parse(*body));
+      exchange.respond(loses_replies ? 500 : 202, "application/json", "");
+    } else if (method == "PUT") {
+      App& app = apps.at(rest.substr(1, rest.rfind('/') - 1));
+      if (app.state == "ACCEPTED" || app.state == "RUNNING") app.state = app.final_status = "KILLED";
+      exchange.respond(202, "application/json", R"({"state":"KILLED"})");
+    } else if (!rest.empty()) {
+      const auto at = apps.find(rest.substr(1));
+      if (at == apps.end()) {
+        exchange.respond(404, "application/json", "{}");
+      } else {
+        exchange.respond(200, "application/json", Json::object({{"app", shown(*at)}}).dump());
+      }
+    } else {
+      Json list = Json::array();
+      for (const auto& each : apps) {
+        const bool runs = each.second.state == "ACCEPTED" || each.second.state == "RUNNING";
+        const bool tagged =
+            std::ranges::find(each.second.tags, target.get("applicationTags")) != each.second.tags.end();
+        if (runs && tagged) list.as_array().push_back(shown(each));
+      }
+      exchange.respond(200, "application/json", Json::object({{"apps", Json::object({{"app", list}})}}).dump());
+    }
+  }
+
+  void submit(const Json& body) {
+    const std::string id(body.text_at("application-id"));
+    if (apps.contains(id)) return;
+    App app;
+    app.body = body;
+    for (const Json& tag : body.at("application-tags", "tag")->as_array())
+      app.tags.push_back(base::lower(tag.as_string()));
+    apps[id] = std::move(app);
+  }
+
+  static Json shown(const std::pair<const std::string, App>& each) {
+    return Json::object({{"id", each.first},
+                         {"state", each.second.state},
+                         {"finalStatus", each.second.final_status},
+                         {"diagnostics", each.second.diagnostics},
+                         {"applicationTags", base::join(each.second.tags, ",")}});
+  }
+
+  std::unique_ptr<net::HttpServer> server_;
+  int ids_ = 0;
+};
+
+// Passes calls on; at a chosen write it stops for ever, as a killed process does: before the write, or after it.
+class DyingStore final : public Store {
+ public:
+  DyingStore(net::EventLoop& loop, std::unique_ptr<Store> store) : loop_(loop), store_(std::move(store)) {}
+
+  int writes_left = -1;  // < 0: it never stops
+  bool writes_last = false;
+  bool dead = false;
+
+  const std::string& instance() const override { return store_->instance(); }
+  bool no_more_kubernetes() const override { return store_->no_more_kubernetes(); }
+  net::Task<Result<void>> set_no_more_kubernetes(bool value) override { return store_->set_no_more_kubernetes(value); }
+  net::Task<Result<Added>> add(Record record) override { return store_->add(std::move(record)); }
+  net::Task<Result<void>> put(const Record& record) override {
+    const Record copy = record;
+    const bool last = writes_left >= 0 && writes_left-- == 0;
+    if (last && !writes_last) co_await die();
+    auto answer = co_await store_->put(copy);
+    if (last) co_await die();
+    co_return answer;
+  }
+  net::Task<Result<void>> order_cancel(std::int64_t id) override { return store_->order_cancel(id); }
+  net::Task<Result<std::optional<Record>>> find(std::int64_t id) override { return store_->find(id); }
+  net::Task<Result<Page>> page(std::int64_t from, std::int64_t size) override { return store_->page(from, size); }
+  net::Task<Result<std::vector<Record>>> live() override { return store_->live(); }
+
+ private:
+  net::Task<void> die() {
+    dead = true;
+    net::Event never(loop_);
+    co_await never.wait();
+  }
+
+  net::EventLoop& loop_;
+  std::unique_ptr<Store> store_;
+};
+
+class World {
+ public:
+  World() {
+    char made[] = "/tmp/tidemark-gateway-XXXXXX";
+    folder = mkdtemp(made);
+    kube::memory::ServerConfig config;
+    config.priority_classes = {{"koord-batch", 5500}};
+    server = *kube::memory::Server::open(loop, log, config, nullptr);
+    transport = std::make_unique<kube::memory::LocalTransport>(loop, server->handler(), "test");
+    kube::ClientConfig fast;
+    fast.queries_per_second = 10'000;
+    fast.burst = 10'000;
+    client = std::make_unique<kube::Client>(loop, *transport, [] { return std::string(); }, fast, base::Random(1));
+    rm = std::make_unique<ResourceManagerTwin>(loop, log);
+    options.look_interval = 2ms;
+    options.retry_first = 2ms;
+    options.retry_max = 5ms;
+    begin();
+  }
+  ~World() {
+    end();
+    rm.reset();
+    std::filesystem::remove_all(folder);
+  }
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  // Starts the gateway on the same directory, as the next process does.
+  void begin() {
+    store = std::make_unique<DyingStore>(loop, *open_sqlite_store(loop, folder + "/runs.db", 7));
+    metrics = std::make_unique<base::Registry>();
+    runs = std::make_unique<Runs>(loop, *store, log, base::Random(2), options);
+    const auto is_live = [this](std::int64_t run, std::int64_t attempt) { return runs->is_live(run, attempt); };
+    const auto on_change = [this](std::int64_t run) { runs->wake(run); };
+    KubernetesOptions kubernetes_options;
+    kubernetes_options.master = "https://127.0.0.1:6443";
+    kubernetes = std::make_unique<KubernetesSide>(loop, *client, log, *metrics, base::Random(3), kubernetes_options,
+                                                  KubernetesSide::Owner{store->instance(), is_live, on_change});
+    YarnOptions yarn_options;
+    yarn_options.spark_jars = "local:/opt/spark/jars/*";
+    yarn = std::make_unique<YarnSide>(loop, hadoop::ApplicationsRest(loop, nullptr, rm->cluster(), "tester"), log,
+                                      yarn_options, YarnSide::Owner{store->instance(), is_live, on_change}, 5ms);
+    runs->use({kubernetes.get(), yarn.get()});
+    ASSERT_TRUE(run(runs->resume()));
+    kubernetes->start();
+    yarn->start();
+  }
+  // As kill -9: nothing is finished.
+  void end() {
+    runs.reset();
+    kubernetes.reset();
+    yarn.reset();
+    store.reset();
+  }
+
+  template <class T>
+  T run(net::Task<T> task) {
+    return net::testing::run_task(loop, std::move(task));
+  }
+  template <class Condition>
+  bool until(Condition condition, base::Duration guard = 20s) {
+    return net::testing::run_real_until(loop, std::move(condition), guard);
+  }
+
+  Record record(std::int64_t id) { return **run(runs->find(id)); }
+  bool reaches(std::int64_t id, policy::route::Phase phase) {
+    return until([&] { return record(id).run.phase == phase; });
+  }
+
+  // The driver pods that exist.
+  std::vector<Json> pods() {
+    std::vector<Json> out;
+    kube::ListOptions all;
+    all.label_selector = "spark-role=driver";
+    const auto listed = run(client->list(
+        kube::kPods, all,
+        [&out](std::string_view page) -> Result<void> {
+          TM_TRY(const Json list, Json::parse(page));
+          for (const Json& item : list.at("items")->as_array()) out.push_back(item);
+          return {};
+        },
+        [] {}, 10s));
+    EXPECT_TRUE(listed) << (listed ? "" : listed.error().message);
+    return out;
+  }
+  bool exists(const kube::Resource& kind, const std::string& name) {
+    return run(client->get(kind, "default", name, 10s)).has_value();
+  }
+  // As a kubelet reports it.
+  void set_status(const std::string& pod, const std::string& status) {
+    kube::WriteOptions in;
+    in.ns = "default";
+    in.subresource = "status";
+    const auto done =
+        run(client->patch(kube::kPods, pod, kube::PatchType::kMerge, base::cat(R"({"status":)", status, "}"), in, 10s));
+    EXPECT_TRUE(done) << (done ? "" : done.error().message);
+  }
+  void start_driver(const std::string& pod) {
+    pods_started.insert(pod);
+    set_status(pod,
+               R"({"phase":"Running","containerStatuses":[{"name":"spark-kubernetes-driver","image":"i","imageID":"",)"
+               R"("ready":true,"restartCount":0,"state":{"running":{"startedAt":"2026-01-01T00:00:00Z"}}}]})");
+  }
+  void end_driver(const std::string& pod, int code, const std::string& more = "") {
+    set_status(pod,
+               base::cat(R"({"phase":")", code == 0 ? "Succeeded" : "Failed", R"(",)", more,
+                         R"("containerStatuses":[{"name":"spark-kubernetes-driver","image":"i","imageID":"","ready":)"
+                         R"(false,"restartCount":0,"state":{"terminated":{"exitCode":)",
+                         code, R"(,"reason":"Error"}}}]})"));
+  }
+
+  base::SystemClock clock;
+  net::EventLoop loop{clock};
+  std::string lines;  // of the log
+  base::Log log{clock, {.level = base::LogLevel::kInfo, .write = [this](std::string_view line) { lines += line; }}};
+  std::string folder;
+  std::unique_ptr<kube::memory::Server> server;
+  std::unique_ptr<kube::memory::LocalTransport> transport;
+  std::unique_ptr<kube::Client> client;
+  std::unique_ptr<ResourceManagerTwin> rm;
+  std::set<std::string> pods_started;
+  RunsOptions options;
+  std::unique_ptr<base::Registry> metrics;
+  std::unique_ptr<DyingStore> store;
+  std::unique_ptr<KubernetesSide> kubernetes;
+  std::unique_ptr<YarnSide> yarn;
+  std::unique_ptr<Runs> runs;
+};
+
+// A job that both sides can run.
+inline SparkJob job(std::map<std::string, std::string> conf = {}) {
+  SparkJob out;
+  out.file = "local:///opt/spark/examples.jar";
+  out.class_name = "org.apache.spark.examples.SparkPi";
+  out.args = {"10"};
+  out.user = "ann";
+  out.conf = std::move(conf);
+  out.conf["spark.kubernetes.container.image"] = "spark:3.5";
+  return *checked(std::move(out));
+}
+
+}  // namespace tidemark::gateway::testing

@@ -1,0 +1,162 @@
+#include "gateway/yarn_side.h"
+
+#include <utility>
+
+#include "base/text.h"
+
+namespace tidemark::gateway {
+namespace {
+
+using base::cat;
+using namespace policy::route;
+
+constexpr base::Duration kCallLimit = std::chrono::seconds(30);
+constexpr int kMissedPollsMax = 5;  // after these, what was seen may be wrong
+
+// YARN makes tags lower case.
+std::string store_tag(std::string_view store) {
+  return cat("tidemark-gateway:", store);
+}
+constexpr std::string_view kRunTag = "tidemark-run:";
+constexpr std::string_view kAttemptTag = "tidemark-attempt:";
+
+std::vector<std::string> tags_of(const Record& record, std::string_view store) {
+  std::vector<std::string> tags = {store_tag(store), cat(kRunTag, record.id),
+                                   cat(kAttemptTag, record.run.attempts.size()), "tidemark-class:spark"};
+  if (const auto business = record.job.conf_or(kBusinessConf, ""); !business.empty()) {
+    tags.push_back(cat("tidemark-business:", business));
+  }
+  return tags;
+}
+
+std::optional<std::int64_t> number_in(const std::vector<std::string>& tags, std::string_view prefix) {
+  for (const auto& tag : tags) {
+    if (tag.starts_with(prefix)) return base::parse_int(std::string_view(tag).substr(prefix.size()));
+  }
+  return std::nullopt;
+}
+
+Observation seen_in(const hadoop::ApplicationState& application) {
+  return observe(Application{application.state, application.final_status, application.diagnostics});
+}
+
+}  // namespace
+
+YarnSide::YarnSide(net::EventLoop& loop, hadoop::ApplicationsRest rest, base::Log log, YarnOptions options, Owner owner,
+                   base::Duration poll)
+    : loop_(loop),
+      rest_(std::move(rest)),
+      log_(std::move(log)),
+      options_(std::move(options)),
+      owner_(std::move(owner)),
+      poll_(poll),
+      scope_(loop) {}
+
+void YarnSide::start() {
+  scope_.spawn(poll());
+}
+
+std::string YarnSide::cannot_run(const SparkJob& job) const {
+  return not_for_yarn(job, options_);
+}
+
+net::Task<Result<std::string>> YarnSide::reserve(const Record&) {
+  return rest_.reserve_id(kCallLimit);
+}
+
+std::string YarnSide::app_id(const Record& record) const {
+  return record.run.attempts.back().handle;
+}
+
+net::Task<Submission> YarnSide::submit(const Record& record) {
+  auto body = yarn_submission(record.job, record.run.attempts.back().handle, tags_of(record, owner_.store), options_);
+  if (!body) co_return Submission{Submission::Outcome::kRefused, EndClass::kUser, body.error().message};
+  const auto answer = co_await rest_.submit(*std::move(body), kCallLimit);
+  if (answer) co_return Submission{Submission::Outcome::kAccepted, {}, ""};
+  if (answer.error().kind == ErrorKind::kInvalid) {
+    co_return Submission{Submission::Outcome::kRefused, EndClass::kUser, answer.error().message};
+  }
+  co_return Submission{.message = answer.error().message};
+}
+
+Observation YarnSide::look(const Record& record) const {
+  const auto [at, added] = followed_.try_emplace(record.run.attempts.back().handle);
+  at->second.run = record.id;
+  const bool fresh = last_contact_ && loop_.clock().monotonic() - *last_contact_ < kMissedPollsMax * poll_;
+  if (!fresh && at->second.seen.state != DriverState::kEnded) return {};
+  return at->second.seen;
+}
+
+net::Task<Stopped> YarnSide::stop(const Record& record) {
+  const std::string id = record.run.attempts.back().handle;
+  const auto killed = co_await rest_.kill(id, kCallLimit);
+  if (!killed && killed.error().kind != ErrorKind::kNotFound) co_return Stopped{.message = killed.error().message};
+  const auto found = co_await rest_.find(id, kCallLimit);
+  if (!found) {
+    // A submission that arrives after a cancel is killed by the next poll. A move needs the certain end.
+    const bool absent = found.error().kind == ErrorKind::kNotFound;
+    co_return Stopped{.gone = absent && record.run.cancel, .message = found.error().message};
+  }
+  const Observation seen = seen_in(*found);
+  co_return Stopped{
+      .gone = seen.state == DriverState::kEnded, .end = seen.end, .message = "the application still stops"};
+}
+
+net::Task<Result<void>> YarnSide::release(const Record& record, bool) {
+  followed_.erase(record.run.attempts.back().handle);
+  co_return Result<void>();
+}
+
+void YarnSide::note(const std::string& id, const Observation& seen) {
+  const auto at = followed_.find(id);
+  if (at == followed_.end()) return;
+  const bool changed = at->second.seen.state != seen.state;
+  at->second.seen = seen;
+  if (changed) owner_.on_change(at->second.run);
+}
+
+net::Task<void> YarnSide::kill_stray(const hadoop::ApplicationState& application) {
+  log_.warn("killing an application that appeared after the end of its attempt", {{"application", application.id}});
+  const auto killed = co_await rest_.kill(application.id, kCallLimit);
+  if (!killed) {
+    log_.warn("cannot kill an application; retrying", {{"application", application.id}, {"error", killed.error()}});
+  }
+}
+
+net::Task<Result<void>> YarnSide::poll_once() {
+  TM_CO_TRY(const auto running, co_await rest_.running(store_tag(owner_.store), kCallLimit));
+  std::set<std::string> listed;
+  for (const auto& application : running) {
+    listed.insert(application.id);
+    note(application.id, seen_in(application));
+    const auto run = number_in(application.tags, kRunTag);
+    const auto attempt = number_in(application.tags, kAttemptTag);
+    if (run && attempt && !owner_.is_live(*run, *attempt)) co_await kill_stray(application);
+  }
+  std::vector<std::string> rest;
+  for (const auto& [id, followed] : followed_) {
+    if (!listed.contains(id) && followed.seen.state != DriverState::kEnded) rest.push_back(id);
+  }
+  for (const auto& id : rest) {
+    const auto found = co_await rest_.find(id, kCallLimit);
+    if (found) {
+      note(id, seen_in(*found));
+    } else if (found.error().kind == ErrorKind::kNotFound) {
+      note(id, {DriverState::kAbsent});
+    } else {
+      co_return fail(found.error());
+    }
+  }
+  last_contact_ = loop_.clock().monotonic();
+  co_return Result<void>();
+}
+
+net::Task<void> YarnSide::poll() {
+  while (true) {
+    const auto polled = co_await poll_once();
+    if (!polled) log_.warn("cannot list applications; retrying", {{"error", polled.error()}});
+    co_await loop_.sleep(poll_);
+  }
+}
+
+}  // namespace tidemark::gateway

@@ -1,0 +1,64 @@
+// Submits drivers to YARN over REST, and follows them by one list request per interval.
+//
+//   reserve  an application id, which the caller stores before the submission
+//   submit   again and again until the ResourceManager answers: it runs an id once
+//   stop     kill, then read until the state is final
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "base/log.h"
+#include "gateway/side_client.h"
+#include "gateway/yarn_submission.h"
+#include "hadoop/applications_rest.h"
+#include "net/loop.h"
+#include "policy/route/ends.h"
+
+namespace tidemark::gateway {
+
+class YarnSide final : public SideClient {
+ public:
+  struct Owner {
+    std::string store;
+    std::function<bool(std::int64_t run, std::int64_t attempt)> is_live;
+    std::function<void(std::int64_t run)> on_change;
+  };
+  YarnSide(net::EventLoop& loop, hadoop::ApplicationsRest rest, base::Log log, YarnOptions options, Owner owner,
+           base::Duration poll);
+
+  void start();  // polls until destroyed
+
+  std::string cannot_run(const SparkJob& job) const override;
+  net::Task<Result<std::string>> reserve(const Record& record) override;
+  net::Task<Submission> submit(const Record& record) override;
+  policy::route::Observation look(const Record& record) const override;
+  net::Task<Stopped> stop(const Record& record) override;
+  net::Task<Result<void>> release(const Record& record, bool moves) override;
+  std::string app_id(const Record& record) const override;
+
+ private:
+  struct Followed {
+    std::int64_t run = 0;
+    policy::route::Observation seen;  // kUnknown before the first answer
+  };
+  net::Task<void> poll();
+  net::Task<Result<void>> poll_once();
+  net::Task<void> kill_stray(const hadoop::ApplicationState& application);
+  void note(const std::string& id, const policy::route::Observation& seen);
+
+  net::EventLoop& loop_;
+  hadoop::ApplicationsRest rest_;
+  base::Log log_;
+  const YarnOptions options_;
+  const Owner owner_;
+  const base::Duration poll_;
+  mutable std::map<std::string, Followed> followed_;  // look() adds what is asked for
+  std::optional<base::MonotonicTime> last_contact_;
+  net::Scope scope_;
+};
+
+}  // namespace tidemark::gateway

@@ -1,0 +1,197 @@
+#include "gateway/yarn_submission.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "gateway/properties.h"
+
+namespace tidemark::gateway {
+namespace {
+
+using base::cat;
+
+// Linux limits one argument to 128 KiB (MAX_ARG_STRLEN), and the launch script adds to it.
+constexpr std::size_t kCommandMax = 120 * 1024;
+constexpr std::int64_t kOverheadMinMib = 384;
+constexpr std::string_view kMaster = "org.apache.spark.deploy.yarn.ApplicationMaster";
+constexpr std::string_view kLocal = "local:";
+
+// Packages that Spark opens on Java 17; an older Java ignores them.
+constexpr std::array<std::string_view, 14> kOpened = {
+    "java.base/java.lang",
+    "java.base/java.lang.invoke",
+    "java.base/java.lang.reflect",
+    "java.base/java.io",
+    "java.base/java.net",
+    "java.base/java.nio",
+    "java.base/java.util",
+    "java.base/java.util.concurrent",
+    "java.base/java.util.concurrent.atomic",
+    "java.base/jdk.internal.ref",
+    "java.base/sun.nio.ch",
+    "java.base/sun.nio.cs",
+    "java.base/sun.security.action",
+    "java.base/sun.util.calendar",
+};
+
+// local:///a and local:/a are the path /a on each node.
+std::string local_path(std::string_view url) {
+  url.remove_prefix(kLocal.size());
+  while (url.starts_with("//")) url.remove_prefix(1);
+  return std::string(url);
+}
+
+// The launch script runs the command as `bash -c "…"`: this is one word of it, whatever it contains.
+std::string shell_word(std::string_view text) {
+  std::string out = "'";
+  for (const char c : text) {
+    switch (c) {
+      case '$':
+        out += "\\$";
+        break;
+      case '"':
+        out += "\\\"";
+        break;
+      case '`':
+        out += "\\`";
+        break;
+      case '\\':
+        out += "\\\\";
+        break;
+      case '\'':
+        out += "'\\\\''";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out + "'";
+}
+
+std::int64_t driver_mib(const SparkJob& job) {
+  return memory_mib(job.conf_or("spark.driver.memory", "1g")).value_or(1024);
+}
+
+std::int64_t container_mib(const SparkJob& job) {
+  const std::int64_t memory = driver_mib(job);
+  if (const auto given = memory_mib(job.conf_or("spark.driver.memoryOverhead", ""))) return memory + *given;
+  const double factor = base::parse_double(job.conf_or("spark.driver.memoryOverheadFactor", "0.1")).value_or(0.1);
+  return memory + std::max(static_cast<std::int64_t>(factor * static_cast<double>(memory)), kOverheadMinMib);
+}
+
+std::string command_of(const SparkJob& job, const YarnOptions& options) {
+  const std::string properties = base::base64_encode(to_properties(yarn_properties(job, options)));
+  std::string out = cat("mkdir -p tmp && echo ", properties,
+                        " | base64 -d > spark.properties && : > dist-cache.properties && exec {{JAVA_HOME}}/bin/java "
+                        "-server -Xmx",
+                        driver_mib(job), "m -Djava.io.tmpdir={{PWD}}/tmp -XX:+IgnoreUnrecognizedVMOptions");
+  for (const auto package : kOpened) out += cat(" --add-opens=", package, "=ALL-UNNAMED");
+  out += " -Djdk.reflect.useDirectMethodHandle=false";
+  // One string with several options: the shell splits it, as with spark-submit.
+  if (const auto more = job.conf_or("spark.driver.extraJavaOptions", ""); !more.empty()) {
+    for (const auto option : base::split(more, ' ')) {
+      if (!option.empty()) out += cat(" ", shell_word(option));
+    }
+  }
+  out += cat(" -Dspark.yarn.app.container.log.dir=<LOG_DIR> ", kMaster, " --class ", shell_word(job.class_name),
+             " --jar ", shell_word(job.file));
+  for (const auto& arg : job.args) out += cat(" --arg ", shell_word(arg));
+  return cat(out,
+             " --properties-file {{PWD}}/spark.properties --dist-cache-conf {{PWD}}/dist-cache.properties"
+             " 1> <LOG_DIR>/stdout 2> <LOG_DIR>/stderr");
+}
+
+std::string hadoop_or(const YarnOptions& options, const std::string& key, std::string_view otherwise) {
+  const auto at = options.hadoop.find(key);
+  return std::string(at == options.hadoop.end() ? otherwise : std::string_view(at->second));
+}
+
+std::string staging_directory(const SparkJob& job, std::string_view application_id, const YarnOptions& options) {
+  std::string root(job.conf_or("spark.yarn.stagingDir", ""));
+  if (root.empty()) {
+    root = hadoop_or(options, "fs.defaultFS", "file:///");
+    while (root.ends_with('/') && !root.ends_with("://")) root.pop_back();
+    root += cat("/user/", job.user);
+  }
+  return cat(root, "/.sparkStaging/", application_id);
+}
+
+}  // namespace
+
+std::string not_for_yarn(const SparkJob& job, const YarnOptions& options) {
+  if (job.is_python()) return "Python is not supported on YARN";
+  if (!job.file.starts_with(kLocal)) return "file must be on the nodes (local:///…)";
+  for (const std::string_view key : {"spark.jars", "spark.files", "spark.archives", "spark.submit.pyFiles"}) {
+    for (const auto path : base::split(job.conf_or(key, ""), ',')) {
+      if (!path.empty() && (key != "spark.jars" || !path.starts_with(kLocal))) {
+        return cat(key, ": ", base::in_quotes(path), " is not supported on YARN");
+      }
+    }
+  }
+  const auto jars = job.conf_or("spark.yarn.jars", options.spark_jars);
+  if (!jars.starts_with(kLocal)) return "spark.yarn.jars must name the jars on the nodes (local:/opt/spark/jars/*)";
+  for (const std::string_view key : {"spark.yarn.archive", "spark.yarn.keytab", "spark.kerberos.keytab"}) {
+    if (job.conf.contains(std::string(key))) return cat(key, " is not supported");
+  }
+  return "";
+}
+
+std::map<std::string, std::string> yarn_properties(const SparkJob& job, const YarnOptions& options) {
+  std::map<std::string, std::string> out;
+  for (const auto& [key, value] : options.hadoop) out[cat("spark.hadoop.", key)] = value;
+  for (const auto& [key, value] : job.conf) {
+    if (!key.starts_with(kOwnPrefix) && !key.starts_with("spark.kubernetes.")) out[key] = value;
+  }
+  out["spark.master"] = "yarn";
+  out["spark.submit.deployMode"] = "cluster";
+  out["spark.yarn.maxAppAttempts"] = "1";  // the gateway owns the attempts
+  out["spark.yarn.user.jar"] = job.file;
+  out.try_emplace("spark.yarn.jars", options.spark_jars);
+  if (const auto jars = out.find("spark.jars"); jars != out.end()) {
+    out["spark.yarn.secondary.jars"] = jars->second;
+    out.erase(jars);
+  }
+  return out;
+}
+
+Result<std::string> yarn_submission(const SparkJob& job, std::string_view application_id,
+                                    const std::vector<std::string>& tags, const YarnOptions& options) {
+  const std::string command = command_of(job, options);
+  if (command.size() > kCommandMax) {
+    return fail(ErrorKind::kInvalid, "the job needs a command of ", command.size(), " bytes, and YARN takes ",
+                kCommandMax, "; use fewer or shorter args and properties");
+  }
+  std::string classpath = "{{PWD}}";
+  for (const auto jars : base::split(job.conf_or("spark.yarn.jars", options.spark_jars), ',')) {
+    if (jars.starts_with(kLocal)) classpath += cat("<CPS>", local_path(jars));
+  }
+  const auto entry = [](std::string_view key, std::string_view value) {
+    return Json::object({{"key", key}, {"value", value}});
+  };
+  Json environment = Json::array({entry("CLASSPATH", classpath), entry("SPARK_USER", job.user),
+                                  entry("SPARK_YARN_STAGING_DIR", staging_directory(job, application_id, options))});
+  constexpr std::string_view kMasterEnv = "spark.yarn.appMasterEnv.";
+  for (const auto& [key, value] : job.conf) {
+    if (key.starts_with(kMasterEnv)) environment.as_array().push_back(entry(key.substr(kMasterEnv.size()), value));
+  }
+  Json tag_list = Json::array();
+  for (const auto& tag : tags) tag_list.as_array().emplace_back(tag);
+  const std::int64_t cores = base::parse_int(job.conf_or("spark.driver.cores", "1")).value_or(1);
+  return Json::object({{"application-id", application_id},
+                       {"application-name", job.name},
+                       {"application-type", "SPARK"},
+                       {"queue", job.conf_or("spark.yarn.queue", options.queue)},
+                       {"priority", base::parse_int(job.conf_or("spark.yarn.priority", "0")).value_or(0)},
+                       {"max-app-attempts", 1},
+                       {"application-tags", Json::object({{"tag", std::move(tag_list)}})},
+                       {"resource", Json::object({{"memory", container_mib(job)}, {"vCores", cores}})},
+                       {"am-container-spec",
+                        Json::object({{"commands", Json::object({{"command", command}})},
+                                      {"environment", Json::object({{"entry", std::move(environment)}})}})}})
+      .dump();
+}
+
+}  // namespace tidemark::gateway
