@@ -77,12 +77,7 @@ def map_reduce(yarn: Yarn, maps: int, seconds: int, *, map_memory_mib: int = 256
 def spark(yarn: Yarn, tasks: int, seconds: int, *, executors: int = 2, memory_mib: int = 512, until: Path | None = None) -> Spark:
     """With `until` no task ends before that file exists."""
     name = f"job-{len(yarn.jobs)}"
-    jars = Path(os.environ["TIDEMARK_SPARK_JARS"])
-    classes = _compile("SleepingTasks", jars, yarn.layout.folder / "classes-spark")
-    jar = classes / "job.jar"
-    with zipfile.ZipFile(jar, "w") as archive:
-        for file in classes.glob("*.class"):
-            archive.write(file, file.name)
+    jars, jar = Path(os.environ["TIDEMARK_SPARK_JARS"]), spark_jar(yarn)
     conf = {
         "spark.yarn.jars": f"local:{jars}/*", "spark.yarn.stagingDir": f"file://{yarn.layout.scratch}/staging",
         "spark.yarn.appMasterEnv.SPARK_LOCAL_IP": LOOPBACK, "spark.executorEnv.SPARK_LOCAL_IP": LOOPBACK,
@@ -91,6 +86,16 @@ def spark(yarn: Yarn, tasks: int, seconds: int, *, executors: int = 2, memory_mi
     words += ["--num-executors", str(executors), "--executor-memory", f"{memory_mib}m", "--driver-memory", f"{memory_mib}m"]
     words += [word for key, value in conf.items() for word in ("--conf", f"{key}={value}")]
     return yarn.add(Spark, _client(yarn, name, [*words, str(jar), str(tasks), str(seconds), *([str(until)] if until else [])]))
+
+
+def spark_jar(yarn: Yarn) -> Path:
+    """The jar of SleepingTasks."""
+    classes = _compile("SleepingTasks", Path(os.environ["TIDEMARK_SPARK_JARS"]), yarn.layout.folder / "classes-spark")
+    jar = classes / "job.jar"
+    with zipfile.ZipFile(jar, "w") as archive:
+        for file in classes.glob("*.class"):
+            archive.write(file, file.name)
+    return jar
 
 
 def _client(yarn: Yarn, name: str, words: list[str]) -> Server:

@@ -1,0 +1,120 @@
+"""The Spark gateway between a real API server and a real ResourceManager, through the Livy API. No kubelet runs: the test reports the
+status of driver pods."""
+
+import json
+import os
+import re
+import tempfile
+import unittest
+import urllib.error
+import urllib.request
+
+from cluster import colocation
+from cluster.colocation import MERGE, must
+from cluster.tidemark_process import Component, wait_for
+from support.patience import PATIENCE_S
+from support.yarn import Totals, Yarn, frameworks
+
+PODS, CONFIGS, SERVICES = (f"/api/v1/namespaces/default/{kind}" for kind in ("pods", "configmaps", "services"))
+PRIORITIES = "/apis/scheduling.k8s.io/v1/priorityclasses"
+BATCH = {"kubernetes.io/batch-cpu": "1k", "kubernetes.io/batch-memory": "896Mi"}  # as the API server writes 1000
+ENDED = ("success", "dead", "killed")
+
+
+class Gateway(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.yarn = cls.enterClassContext(Yarn([Totals(memory_mib=4096, vcores=8)]))
+        cls.api = colocation.client()
+        cls.addClassCleanup(cls.api.close)
+        must(cls.api.request("POST", PRIORITIES, {"metadata": {"name": "koord-batch"}, "value": 5500}), 201, 409)
+        cls.jar = frameworks.spark_jar(cls.yarn)
+        cls.folder = cls.enterClassContext(tempfile.TemporaryDirectory(prefix="tidemark-gateway-"))
+
+    def begin(self) -> Component:
+        gateway = Component(
+            "gateway", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"], "--hadoop-conf-dir", str(self.yarn.configuration), "--data-dir", f"{self.folder}/{self._testMethodName}",
+            "--listen=127.0.0.1:0", f"--spark-yarn-jars=local:{os.environ['TIDEMARK_SPARK_JARS']}/*", "--yarn-poll=1s",
+        )
+        self.addCleanup(gateway.stop)
+        self.gateway = gateway
+        self.url = "http://" + wait_for(lambda: (re.search(r"gateway serves .*address=(\S+)", gateway.log) or [None, None])[1], "an address", gateway)
+        wait_for(lambda: self.ask("GET", "/readyz", raw=True), "readiness", gateway)
+        return gateway
+
+    def ask(self, method: str, path: str, body: dict | None = None, raw: bool = False):
+        request = urllib.request.Request(self.url + path, json.dumps(body).encode() if body is not None else None, {"Content-Type": "application/json"}, method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=30) as answer:
+                text = answer.read().decode()
+        except urllib.error.HTTPError as error:
+            if raw:
+                return ""
+            raise AssertionError(f"{method} {path}: {error.code} {error.read().decode()}")
+        return text if raw else json.loads(text)
+
+    def post(self, **conf: str) -> int:
+        local_ip = {f"spark.{part}.SPARK_LOCAL_IP": "127.0.0.1" for part in ("yarn.appMasterEnv", "executorEnv")}
+        return self.ask("POST", "/batches", {
+            "file": f"local://{self.jar}", "className": "SleepingTasks", "args": ["4", "0"], "name": "sleeping tasks", "driverMemory": "512m", "executorMemory": "512m", "numExecutors": 1,
+            "conf": {"spark.kubernetes.container.image": "spark", "spark.yarn.stagingDir": f"file://{self.yarn.layout.scratch}/staging", **local_ip, **conf},
+        })["id"]
+
+    def batch(self, number: int) -> dict:
+        return self.ask("GET", f"/batches/{number}")
+
+    def wait_ended(self, number: int) -> dict:
+        wait_for(lambda: self.batch(number)["state"] in ENDED, "the end of the batch", self.gateway, 2 * PATIENCE_S)
+        return self.batch(number)
+
+    def applications(self) -> list[dict]:
+        return (self.yarn.rm.get("/ws/v1/cluster/apps")["apps"] or {}).get("app", [])
+
+    def driver(self) -> dict | None:
+        pods = must(self.api.request("GET", f"{PODS}?labelSelector=spark-role%3Ddriver"))["items"]
+        return pods[0] if pods else None
+
+    def set_status(self, pod: dict, status: dict) -> None:
+        must(self.api.request("PATCH", f"{PODS}/{pod['metadata']['name']}/status", {"status": status}, content=MERGE))
+
+    def test_a_batch_runs_on_yarn_and_is_submitted_once(self):
+        self.begin()
+        before = len(self.applications())
+        number = self.post(**{"spark.tidemark.side": "yarn"})
+        batch = self.wait_ended(number)
+        found = next(each for each in self.applications() if each["id"] == batch["appId"])
+        self.assertEqual("success", batch["state"], f"{found['diagnostics']}\n{self.gateway.log}")
+        self.assertEqual("SUCCEEDED", found["finalStatus"])
+        self.assertEqual(before + 1, len(self.applications()))
+        self.assertIn(f"tidemark-run:{number}", found["applicationTags"])
+
+    def test_a_driver_that_is_evicted_on_kubernetes_finishes_on_yarn(self):
+        self.begin()
+        number = self.post(**{"spark.tidemark.side": "kubernetes", "spark.tidemark.rerunSafe": "true"})
+        pod = wait_for(self.driver, "a driver pod", self.gateway)
+        container = pod["spec"]["containers"][0]
+        self.assertEqual({"limits": BATCH, "requests": BATCH}, container["resources"])
+        self.assertEqual(("koord-batch", 5500), (pod["spec"]["priorityClassName"], pod["spec"]["priority"]))
+        name = pod["metadata"]["name"]
+        wait_for(lambda: self.api.request("GET", f"{SERVICES}/{name}-svc").status == 200, "the Service", self.gateway)
+        config = must(self.api.request("GET", f"{CONFIGS}/{pod['spec']['volumes'][-1]['configMap']['name']}"))
+        self.assertEqual(pod["metadata"]["uid"], config["metadata"]["ownerReferences"][0]["uid"])
+        self.assertIn("spark.kubernetes.driver.pod.name=" + name, config["data"]["spark.properties"])
+
+        self.set_status(pod, {"phase": "Running", "containerStatuses": [self.status_of("running", {"startedAt": None})]})
+        wait_for(lambda: self.batch(number)["state"] == "running", "a running driver", self.gateway)
+        self.gateway.kill()  # the eviction happens while no gateway looks
+        self.set_status(pod, {
+            "phase": "Failed", "reason": "Evicted", "containerStatuses": [self.status_of("terminated", {"exitCode": 143})],
+            "conditions": [{"type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI", "message": "", "lastTransitionTime": None}],
+        })
+        self.begin()
+        batch = self.wait_ended(number)
+        self.assertEqual("success", batch["state"], self.gateway.log)
+        self.assertTrue(batch["appId"].startswith("application_"))
+        self.assertIn("the cluster took the machine of the driver", "\n".join(batch["log"]))
+        self.assertNotIn("finalizers", self.driver()["metadata"])
+
+    @staticmethod
+    def status_of(state: str, value: dict) -> dict:
+        return {"name": "spark-kubernetes-driver", "image": "spark", "imageID": "", "ready": False, "restartCount": 0, "state": {state: value}}
