@@ -4,6 +4,7 @@ status of driver pods."""
 import json
 import os
 import re
+import subprocess
 import tempfile
 import unittest
 import urllib.error
@@ -87,6 +88,21 @@ class Gateway(unittest.TestCase):
         self.assertEqual("SUCCEEDED", found["finalStatus"])
         self.assertEqual(before + 1, len(self.applications()))
         self.assertIn(f"tidemark-run:{number}", found["applicationTags"])
+
+    def test_the_command_line_of_spark_submit_waits_and_prints_the_application_id(self):
+        self.begin()
+        words = ["--master", "yarn", "--deploy-mode", "cluster", "--class", "SleepingTasks", "--driver-memory", "512m", "--executor-memory", "512m", "--num-executors", "1"]
+        conf = {"spark.yarn.appMasterEnv.SPARK_LOCAL_IP": "127.0.0.1", "spark.executorEnv.SPARK_LOCAL_IP": "127.0.0.1", "spark.yarn.stagingDir": f"file://{self.yarn.layout.scratch}/staging"}
+        words += [word for key, value in conf.items() for word in ("--conf", f"{key}={value}")]
+        done = subprocess.run(
+            [os.environ["TIDEMARK_BINARY"], "spark", "submit", *words, f"local://{self.jar}", "2", "0"], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            env={**os.environ, "TIDEMARK_GATEWAY": self.url}, timeout=2 * PATIENCE_S,
+        )
+        self.assertEqual(0, done.returncode, f"{done.stdout}{done.stderr}\n{self.gateway.log}")
+        found = re.findall(r"application[0-9_]+", done.stdout)  # as Airflow looks for it
+        self.assertEqual(1, len(found), done.stdout)
+        self.assertIn(found[0], [each["id"] for each in self.applications()])
+        self.assertIn("exit code: 0", done.stdout)
 
     def test_a_driver_that_is_evicted_on_kubernetes_finishes_on_yarn(self):
         self.begin()
