@@ -15,6 +15,7 @@
 #include "embedded/credentials.h"
 #include "embedded/settings_file.h"
 #include "journal/whole_file.h"
+#include "kube/memory/local_transport.h"
 #include "kube/memory/server.h"
 #include "linux/cgroup/kill.h"
 #include "linux/knob_probe.h"
@@ -203,6 +204,7 @@ class Running final : public Embedded {
     http.tls->client_ca.text = credentials.authority.certificate_pem;
     TM_TRY(server_, net::serve_on(std::move(socket), loop_, log_.named("apiserver"), std::move(http), api_->handler()));
     TM_TRY(kubeconfig_, write_kubeconfig(options.data_dir, credentials, server_->address()));
+    if (options.console.explain) TM_TRY_VOID(begin_console(options, random.fork()));
 
     // One process is its own leader.
     options.manager.leader_elect = false;
@@ -227,9 +229,11 @@ class Running final : public Embedded {
 
   std::string kubeconfig() const override { return kubeconfig_; }
   std::string address() const override { return server_->address(); }
+  std::string console_url() const override { return console_ ? console_->url() : ""; }
 
   // First the parts that measure, then the manager; the server last, because all of them write until they end.
   net::Task<void> drain() override {
+    if (console_) co_await console_->drain();
     for (auto* each : {&agent_, &runtime_, &manager_}) {
       if (!*each) continue;
       co_await (*each)->drain(loop_);
@@ -240,6 +244,24 @@ class Running final : public Embedded {
 
  private:
   using OnFailure = std::function<void(Error)>;
+
+  // On the API server's own loop and without sockets: it only reads, and its address is known at once.
+  Result<void> begin_console(EmbeddedOptions& options, base::Random random) {
+    console_transport_ = std::make_unique<kube::memory::LocalTransport>(loop_, api_->handler(), "console");
+    kube::ClientConfig config;
+    config.read_only = true;
+    config.user_agent = "tidemark-console";
+    console_client_ =
+        std::make_unique<kube::Client>(loop_, *console_transport_, [] { return std::string(); }, config, random.fork());
+    console::ConsoleOptions made = options.console;
+    made.view.config_namespace = options.manager.config_namespace;
+    made.view.config_name = options.manager.config_name;
+    made.cluster = options.pods ? options.runtime.node_name : "tidemark up";
+    TM_TRY(console_, console::Console::make(loop_, *console_client_, log_.named("console"), console_metrics_,
+                                            random.fork(), std::move(made)));
+    console_->start();
+    return {};
+  }
 
   void begin_manager(ComponentConfig config, EmbeddedOptions& options, std::uint64_t seed, const OnFailure& failed) {
     config.name = "manager";
@@ -302,6 +324,10 @@ class Running final : public Embedded {
   std::unique_ptr<kube::memory::Server> api_;
   std::unique_ptr<net::HttpServer> server_;
   std::string kubeconfig_;
+  base::Registry console_metrics_;
+  std::unique_ptr<kube::memory::LocalTransport> console_transport_;
+  std::unique_ptr<kube::Client> console_client_;
+  std::unique_ptr<console::Console> console_;       // null: none was asked for
   std::atomic<bool> installed_ = false;             // by the manager's thread, asked by the others
   base::Registry agent_metrics_, runtime_metrics_;  // their own: the same names stand in each
   std::unique_ptr<ComponentThread> manager_, runtime_, agent_;
@@ -316,6 +342,8 @@ void declare_flags(base::Flags& flags, EmbeddedOptions& options) {
       .required();
   flags.text("listen", options.listen, "address of the API server; port 0 picks one").placeholder("HOST:PORT");
   flags.boolean("keep", options.keep, "objects survive a restart");
+  options.console.listen = "127.0.0.1:0";
+  console::declare_listen_flag(flags, "console-addr", options.console);
   options.manager.metrics_address = "127.0.0.1:0";
   options.manager.queries_per_second = 500;  // both ends are ours
   options.manager.query_burst = 500;

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/metrics.h"
 #include "base/result.h"
+#include "console/console.h"
 #include "journal/audit_file.h"
 #include "manager/manager.h"
 #include "net/loop.h"
@@ -30,6 +31,7 @@ struct EmbeddedOptions {
   std::string settings;             // the file of settings, with pods; "": defaults
   agent::AgentOptions agent;        // with pods
   runtime::RuntimeOptions runtime;  // the same; node_name and shim_argv are to be given
+  console::ConsoleOptions console;  // `explain` not set: there is none
 };
 
 void declare_flags(base::Flags& flags, EmbeddedOptions& options);
@@ -45,6 +47,7 @@ class Embedded {
 
   virtual std::string kubeconfig() const = 0;
   virtual std::string address() const = 0;
+  virtual std::string console_url() const = 0;  // "" if there is none
   virtual net::Task<void> drain() = 0;
 };
 

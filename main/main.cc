@@ -33,6 +33,7 @@ constexpr Command kCommands[] = {
     {"incident", "show what slowed or evicted a pod, and which component caused it", main::run_incident},
     {"plan", "show the effect of new settings, per node and in total", main::run_plan},
     {"replay", "repeat recorded decisions and show the ones that differ", main::run_replay},
+    {"console", "show the cluster on a web page on this machine", main::run_console},
     {"check", "check whether nodes offer more than they have", main::run_check},
     {"list", "list the revisions of the settings and the current rollout", main::run_list},
     {"report", "show node states, pending changes, eviction budgets or evictions", main::run_report},

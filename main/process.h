@@ -85,6 +85,7 @@ int run_generate(const std::vector<std::string>& args);
 int run_explain(const std::vector<std::string>& args);
 int run_replay(const std::vector<std::string>& args);
 int run_plan(const std::vector<std::string>& args);
+int run_console(const std::vector<std::string>& args);
 int run_check(const std::vector<std::string>& args);
 int run_list(const std::vector<std::string>& args);
 int run_report(const std::vector<std::string>& args);

@@ -8,6 +8,7 @@
 #include "embedded/embedded.h"
 #include "embedded/service_manager.h"
 #include "main/audit.h"
+#include "main/explain_node.h"
 #include "main/process.h"
 #include "main/zones.h"
 #include "runtime/shim/shim.h"
@@ -53,6 +54,8 @@ int run_up(const std::vector<std::string>& args) {
   net::EventLoop loop(clock);
   Signals signals(loop);
   int code = kDone;
+  options.console.view.zones = options.manager.zones;
+  options.console.explain = explain_node_of(loop, options.console.view);
   auto embedded = embedded::Embedded::start(loop, log, metrics, base::Random::seed_from_system(), std::move(options),
                                             [&](const Error& error) {
                                               code = failed(error);
@@ -60,6 +63,7 @@ int run_up(const std::vector<std::string>& args) {
                                             });
   if (!embedded) return failed(embedded.error());
   code = print(base::cat("API server  https://", (*embedded)->address(), "\nkubeconfig  ", (*embedded)->kubeconfig(),
+                         "\nconsole     ", (*embedded)->console_url(),
                          "\n\nTry: KUBECONFIG=", (*embedded)->kubeconfig(), " kubectl get nodes\n"));
   if (const auto told = embedded::tell_ready(environment_or_empty("NOTIFY_SOCKET")); !told) {
     log.warn("cannot report readiness to the service manager", {{"error", told.error()}});

@@ -1,0 +1,219 @@
+#include "console/api.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "base/text.h"
+#include "console/documents.h"
+#include "console/guard.h"
+#include "console/page.h"
+#include "kube/convert.h"
+
+namespace tidemark::console {
+namespace {
+
+constexpr base::Duration kReadLimit = std::chrono::seconds(20);  // for one node's detail
+constexpr std::int64_t kPageMax = 1000;                          // tasks in one answer
+constexpr std::string_view kApi = "/api/v1/";
+constexpr std::string_view kForever = "public, max-age=31536000, immutable";
+constexpr std::size_t kNameBytesMax = 253;
+
+// Paths that the page itself interprets.
+bool is_page_path(std::string_view path) {
+  constexpr std::array<std::string_view, 4> kPages = {"/", "/nodes", "/pools", "/offline"};
+  if (std::ranges::find(kPages, path) != kPages.end()) return true;
+  return path.starts_with("/nodes/") || path.starts_with("/pools/");
+}
+
+// A whole number of the query; `otherwise` if it is absent.
+Result<std::size_t> number(const net::Target& target, std::string_view key, std::size_t otherwise, std::int64_t max) {
+  if (!target.has(key)) return otherwise;
+  const auto value = base::parse_int(target.get(key));
+  if (!value || *value < 0 || *value > max) {
+    return fail(ErrorKind::kInvalid, key, ": ", base::in_quotes(target.get(key)), " is not a number from 0 to ", max);
+  }
+  return static_cast<std::size_t>(*value);
+}
+
+bool accepts(const net::HttpRequest& request, std::string_view coding) {
+  for (const auto part : base::split(request.headers.get("accept-encoding"), ',')) {
+    const auto word = base::trim(part);
+    if (base::trim(word.substr(0, word.find(';'))) == coding && word.find("q=0") == std::string_view::npos) return true;
+  }
+  return false;
+}
+
+kube::NodeFields detail_fields() {
+  kube::NodeFields fields = node_fields();
+  fields.condition_messages = kube::KeyFilter::all();
+  return fields;
+}
+
+}  // namespace
+
+net::Task<void> Api::handle(net::HttpExchange& exchange) {
+  if (const auto refused = refuse(exchange.head())) {
+    respond_problem(exchange, refused->status, refused->id, refused->detail);
+    co_return;
+  }
+  const auto target = net::parse_target(exchange.head().target);
+  if (!target) {
+    respond_problem(exchange, 400, "target", "the path or the query is not valid percent-encoded UTF-8");
+    co_return;
+  }
+  const std::string_view path = target->path;
+  if (!path.starts_with(kApi)) {
+    page(exchange, path);
+    co_return;
+  }
+  const std::string_view what = path.substr(kApi.size());
+  const base::WallTime now = parts_.loop.clock().wall();
+  if (what == "stream") {
+    co_await parts_.stream.serve(exchange);
+  } else if (what == "summary") {
+    respond_json(exchange, summary_document(parts_.view, parts_.cluster, now));
+  } else if (what == "nodes") {
+    nodes(exchange, *target);
+  } else if (what.starts_with("nodes/")) {
+    co_await node(exchange, std::string(what.substr(6)));
+  } else if (what == "pools") {
+    respond_json(exchange, pools_document(parts_.view, now));
+  } else if (what.starts_with("pools/")) {
+    pool(exchange, what.substr(6));
+  } else if (what == "offline") {
+    offline(exchange, *target);
+  } else if (what == "problems") {
+    respond_json(exchange, problems_document(parts_.view));
+  } else if (what == "history") {
+    respond_json(exchange, history_document(parts_.view));
+  } else {
+    respond_problem(exchange, 404, "not-found",
+                    base::cat("there is no ", base::in_quotes(path), "; /api/openapi.json lists what there is"));
+  }
+}
+
+void Api::nodes(net::HttpExchange& exchange, const net::Target& target) {
+  NodeQuery query;
+  auto columns = choose_columns(target.get("columns"));
+  if (!columns) return respond_error(exchange, columns.error(), "columns");
+  query.columns = std::move(*columns);
+  query.pool = target.get("pool");
+  query.state = target.get("state");
+  query.text = target.get("q");
+  if (!query.state.empty() && !policy::parse_node_state(query.state)) {
+    return respond_problem(
+        exchange, 400, "invalid",
+        base::cat("state: ", base::in_quotes(query.state), " is not a state; expected on, observe, draining or off"),
+        "state");
+  }
+  const auto offset = number(target, "offset", 0, View::kNodesMax);
+  if (!offset) return respond_error(exchange, offset.error(), "offset");
+  const auto limit = number(target, "limit", View::kNodesMax, View::kNodesMax);
+  if (!limit) return respond_error(exchange, limit.error(), "limit");
+  query.offset = *offset;
+  query.limit = *limit;
+  respond_json(exchange, nodes_document(parts_.view, query));
+}
+
+void Api::offline(net::HttpExchange& exchange, const net::Target& target) {
+  TaskQuery query;
+  if (target.has("class")) query.work_class = target.get("class");
+  query.phase = target.get("phase");
+  query.node = target.get("node");
+  if (!query.phase.empty() && query.phase != "waiting" && query.phase != "running" && query.phase != "over") {
+    return respond_problem(
+        exchange, 400, "invalid",
+        base::cat("phase: ", base::in_quotes(query.phase), " is not a phase; expected waiting, running or over"),
+        "phase");
+  }
+  const auto offset = number(target, "offset", 0, View::kTasksMax);
+  if (!offset) return respond_error(exchange, offset.error(), "offset");
+  const auto limit = number(target, "limit", 200, kPageMax);
+  if (!limit) return respond_error(exchange, limit.error(), "limit");
+  query.offset = *offset;
+  query.limit = *limit;
+  respond_json(exchange, offline_document(parts_.view, query));
+}
+
+void Api::pool(net::HttpExchange& exchange, std::string_view name) {
+  auto found = pool_document(parts_.view, name, parts_.loop.clock().wall());
+  if (found) return respond_json(exchange, std::move(*found));
+  respond_problem(exchange, 404, "not-found", base::cat("there is no pool ", base::in_quotes(name)));
+}
+
+net::Task<void> Api::node(net::HttpExchange& exchange, std::string name) {
+  if (name.empty() || name.size() > kNameBytesMax || name.find('/') != std::string::npos) {
+    respond_problem(exchange, 404, "not-found", base::cat(base::in_quotes(name), " is not the name of a node"));
+    co_return;
+  }
+  const auto detail = co_await node_detail(std::move(name));
+  if (!detail) {
+    respond_error(exchange, detail.error());
+    co_return;
+  }
+  respond_json(exchange, *detail);
+}
+
+net::Task<Result<std::string>> Api::node_detail(std::string name) {
+  const base::MonotonicTime now = parts_.loop.clock().monotonic();
+  if (const auto kept = details_.find(name); kept != details_.end() && now - kept->second.at < kDetailLife) {
+    co_return kept->second.body;
+  }
+  if (!parts_.view.rows().contains(name)) {
+    if (!parts_.view.synced()) co_return fail(ErrorKind::kUnavailable, "the cluster is not read yet");
+    co_return fail(ErrorKind::kNotFound, "there is no node ", base::in_quotes(name));
+  }
+  if (reading_ >= kDetailsAtOnce) {
+    co_return fail(ErrorKind::kExhausted, kDetailsAtOnce, " nodes are being read already; try again");
+  }
+  struct Count {
+    int& of;
+    explicit Count(int& count) : of(count) { ++of; }
+    ~Count() { --of; }
+  } count(reading_);
+
+  kube::Interner interner;
+  TM_CO_TRY(const auto node_bytes, co_await parts_.client.get(kube::kNodes, "", name, kReadLimit));
+  TM_CO_TRY(const kube::Node node, kube::decode_node(node_bytes, detail_fields(), interner));
+  std::vector<model::PodUsage> uses;
+  if (const auto bytes = co_await parts_.client.get(kube::kNodeMetrics, "", name, kReadLimit)) {
+    if (auto metric = kube::decode_node_metric(*bytes, {}, interner)) uses = std::move(metric->pods);
+  }
+  Result<Json> explanation = co_await parts_.explain(parts_.client, name);
+  const auto row = parts_.view.rows().find(name);
+  if (row == parts_.view.rows().end()) co_return fail(ErrorKind::kNotFound, "there is no node ", base::in_quotes(name));
+  std::string body =
+      node_document({node, row->second, parts_.view.tasks_on(name), std::move(uses), std::move(explanation)});
+  if (details_.size() >= kDetailsKept) {
+    details_.erase(std::ranges::min_element(details_, {}, [](const auto& each) { return each.second.at; }));
+  }
+  details_.insert_or_assign(std::move(name), Detail{now, body});
+  co_return body;
+}
+
+void Api::page(net::HttpExchange& exchange, std::string_view path) {
+  if (path == "/api/openapi.json") return respond_json(exchange, std::string(openapi_text()));
+  const std::string_view file = is_page_path(path) ? "/index.html" : path;
+  const auto files = page_files();
+  const auto found = std::ranges::find(files, file, &PageFile::path);
+  if (found == files.end()) {
+    const bool left_out = files.empty() && is_page_path(path);
+    return respond_problem(exchange, left_out ? 501 : 404, left_out ? "no-page" : "not-found",
+                           left_out ? std::string("this program was built without the page, because Node.js was "
+                                                  "missing; the API is at /api/openapi.json")
+                                    : base::cat("there is no ", base::in_quotes(path)));
+  }
+  const bool br = accepts(exchange.head(), "br");
+  if (!br && !accepts(exchange.head(), "gzip")) {
+    return respond_problem(exchange, 406, "encoding", "the page exists only compressed; accept gzip or br");
+  }
+  const bool index = found->path == "/index.html";
+  net::Headers headers = answer_headers(found->content_type, index ? "no-cache" : kForever);
+  headers.set("content-encoding", br ? "br" : "gzip");
+  headers.set("vary", "accept-encoding");
+  exchange.respond(200, std::move(headers), net::make_buffer(std::string(br ? found->br : found->gz)));
+}
+
+}  // namespace tidemark::console

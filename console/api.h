@@ -1,0 +1,59 @@
+// The HTTP interface of the console: the page, /api/v1 and the event stream. Answers come from the View; the detail of
+// one node is read from the API server, by the same code as `tidemark explain node`.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/result.h"
+#include "console/stream.h"
+#include "console/view.h"
+#include "kube/client.h"
+#include "net/http_server.h"
+#include "net/loop.h"
+
+namespace tidemark::console {
+
+// The JSON of `tidemark explain node NAME -o json`.
+using ExplainNode = std::function<net::Task<Result<Json>>(kube::Client& client, std::string node)>;
+
+struct ApiParts {
+  net::EventLoop& loop;
+  kube::Client& client;
+  View& view;
+  Stream& stream;
+  std::string cluster;  // shown in the header of the page
+  ExplainNode explain;
+};
+
+class Api {
+ public:
+  static constexpr base::Duration kDetailLife = std::chrono::seconds(2);  // answers for one node are shared that long
+  static constexpr std::size_t kDetailsKept = 32;
+  static constexpr int kDetailsAtOnce = 8;
+
+  explicit Api(ApiParts parts) : parts_(std::move(parts)) {}
+  net::Task<void> handle(net::HttpExchange& exchange);
+
+ private:
+  net::Task<void> node(net::HttpExchange& exchange, std::string name);
+  net::Task<Result<std::string>> node_detail(std::string name);
+  void nodes(net::HttpExchange& exchange, const net::Target& target);
+  void offline(net::HttpExchange& exchange, const net::Target& target);
+  void pool(net::HttpExchange& exchange, std::string_view name);
+  void page(net::HttpExchange& exchange, std::string_view path);
+
+  struct Detail {
+    base::MonotonicTime at;
+    std::string body;
+  };
+  ApiParts parts_;
+  std::map<std::string, Detail, std::less<>> details_;
+  int reading_ = 0;  // details that are read now
+};
+
+}  // namespace tidemark::console

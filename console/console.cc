@@ -1,0 +1,108 @@
+#include "console/console.h"
+
+#include <utility>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "console/documents.h"
+#include "console/guard.h"
+#include "console/page.h"
+#include "console/stream.h"
+#include "net/http_server.h"
+
+namespace tidemark::console {
+namespace {
+
+constexpr base::Duration kDrainLimit = std::chrono::seconds(2);
+constexpr std::size_t kConnectionsMax = 1024;
+constexpr std::size_t kStreamsAConnectionMax = 100;
+constexpr std::size_t kHeaderBytesMax = 16 * 1024;
+
+class Running final : public Console {
+ public:
+  Running(net::EventLoop& loop, kube::Client& client, base::Log log, base::Registry& metrics, base::Random random,
+          ConsoleOptions options)
+      : loop_(loop),
+        log_(std::move(log)),
+        cluster_(options.cluster),
+        view_(loop, client, log_, metrics, random.fork(), std::move(options.view)),
+        stream_(loop, metrics, base::cat(random.next() & 0xffffffff), [this] { return snapshot(); }),
+        api_({loop, client, view_, stream_, std::move(options.cluster), std::move(options.explain)}) {
+    view_.on_change([this](const View::Change& change) { stream_.publish(delta(change)); });
+  }
+
+  Result<void> listen(const std::string& address) {
+    if (!is_loopback_host(address)) {
+      return fail(ErrorKind::kInvalid, "--listen ", address,
+                  ": the console has no login yet, so it serves only this machine; use 127.0.0.1:PORT");
+    }
+    net::HttpServerConfig config;
+    config.listen = address;
+    config.connections_max = kConnectionsMax;
+    config.streams_max = kStreamsAConnectionMax;
+    config.limits.header_bytes_max = kHeaderBytesMax;
+    TM_TRY(server_, net::HttpServer::listen(loop_, log_, std::move(config),
+                                            [this](net::HttpExchange& exchange) { return api_.handle(exchange); }));
+    return {};
+  }
+
+  void start() override { view_.start(); }
+  std::string url() const override { return base::cat("http://", server_->address(), "/"); }
+  bool has_page() const override { return !page_files().empty(); }
+  net::Task<void> drain() override { return server_->drain(kDrainLimit); }
+
+ private:
+  // What the page needs to draw everything but details.
+  std::string snapshot() {
+    const base::WallTime now = loop_.clock().wall();
+    std::string out;
+    base::JsonWriter json(out);
+    json.begin_object();
+    json.key("summary").raw(summary_document(view_, cluster_, now));
+    json.key("nodes").raw(nodes_document(view_, {*choose_columns({}), {}, {}, {}}));
+    json.key("problems").raw(problems_document(view_));
+    json.end_object();
+    return out;
+  }
+
+  std::string delta(const View::Change& change) {
+    std::string out;
+    base::JsonWriter json(out);
+    json.begin_object();
+    json.key("rows").begin_array();
+    for (const NodeRow* row : change.rows) write_row(json, *row);
+    json.end_array();
+    json.key("gone").begin_array();
+    for (const auto& name : change.gone) json.value(name);
+    json.end_array();
+    json.key("summary").raw(summary_document(view_, cluster_, loop_.clock().wall()));
+    if (change.findings) json.key("problems").raw(problems_document(view_));
+    json.end_object();
+    return out;
+  }
+
+  net::EventLoop& loop_;
+  base::Log log_;
+  std::string cluster_;
+  View view_;
+  Stream stream_;
+  Api api_;
+  std::unique_ptr<net::HttpServer> server_;  // goes first: its requests use everything above
+};
+
+}  // namespace
+
+void declare_listen_flag(base::Flags& flags, std::string_view name, ConsoleOptions& options) {
+  flags.text(name, options.listen, "loopback address of the web page; port 0 picks one").placeholder("HOST:PORT");
+}
+
+Result<std::unique_ptr<Console>> Console::make(net::EventLoop& loop, kube::Client& client, base::Log log,
+                                               base::Registry& metrics, base::Random random, ConsoleOptions options) {
+  const std::string address = options.listen;
+  auto running =
+      std::make_unique<Running>(loop, client, std::move(log), metrics, std::move(random), std::move(options));
+  TM_TRY_VOID(running->listen(address));
+  return std::unique_ptr<Console>(std::move(running));
+}
+
+}  // namespace tidemark::console

@@ -1,0 +1,142 @@
+#include "console/guard.h"
+
+#include <array>
+#include <cstdint>
+#include <utility>
+
+#include "base/json.h"
+#include "base/text.h"
+
+namespace tidemark::console {
+namespace {
+
+constexpr std::string_view kNoStore = "no-store";
+// No inline script and no inline style attribute; nothing from another host; in nobody's frame.
+constexpr std::string_view kContentSecurityPolicy =
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src "
+    "'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+std::string_view title_of(int status) {
+  return net::reason_phrase(status);
+}
+
+// Without the port. Of "[::1]:80" the brackets stay.
+std::string_view without_port(std::string_view host) {
+  if (host.starts_with('[')) {
+    const auto end = host.find(']');
+    return end == std::string_view::npos ? host : host.substr(0, end + 1);
+  }
+  return host.substr(0, host.find(':'));
+}
+
+// 64 bits of FNV-1a: enough to tell two answers of one server apart.
+std::string etag_of(std::string_view body) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char byte : body) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3;
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string out = "\"";
+  for (int shift = 60; shift >= 0; shift -= 4) out.push_back(kDigits[(hash >> shift) & 15]);
+  out.push_back('"');
+  return out;
+}
+
+bool is_dotted_loopback(std::string_view host) {
+  const auto parts = base::split(host, '.');
+  if (parts.size() != 4 || parts[0] != "127") return false;
+  for (const auto part : parts) {
+    const auto number = base::parse_uint(part);
+    if (!number || *number > 255) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool is_loopback_host(std::string_view host) {
+  const std::string name = base::lower(without_port(host));
+  return name == "localhost" || name == "[::1]" || is_dotted_loopback(name);
+}
+
+std::optional<Refusal> refuse(const net::HttpRequest& request) {
+  const std::string_view host = request.headers.get("host");
+  if (!is_loopback_host(host)) {
+    return Refusal{421, "host",
+                   base::cat("this console serves only this machine; the request is for ", base::in_quotes(host),
+                             ". Open it as http://127.0.0.1 or http://localhost, if needed through a tunnel")};
+  }
+  if (request.method != "GET" && request.method != "HEAD") {
+    return Refusal{405, "method", base::cat("method ", base::in_quotes(request.method), " is not served; only GET is")};
+  }
+  const std::string_view site = request.headers.get("sec-fetch-site");
+  const bool document = request.headers.get("sec-fetch-mode") == "navigate";
+  if (site == "cross-site" && !document) {
+    return Refusal{403, "cross-site", "pages of other sites may not read the console"};
+  }
+  const std::string_view origin = request.headers.get("origin");
+  if (!origin.empty() && origin != base::cat("http://", host)) {
+    return Refusal{403, "cross-site", base::cat("the request comes from a page of ", base::in_quotes(origin))};
+  }
+  return std::nullopt;
+}
+
+net::Headers answer_headers(std::string_view content_type, std::string_view cache) {
+  net::Headers headers;
+  headers.set("content-type", content_type);
+  headers.set("cache-control", cache);
+  headers.set("content-security-policy", kContentSecurityPolicy);
+  headers.set("x-content-type-options", "nosniff");
+  headers.set("x-frame-options", "DENY");
+  headers.set("referrer-policy", "no-referrer");
+  headers.set("cross-origin-opener-policy", "same-origin");
+  headers.set("cross-origin-resource-policy", "same-origin");
+  return headers;
+}
+
+void respond_problem(net::HttpExchange& exchange, int status, std::string_view id, std::string_view detail,
+                     std::string_view field) {
+  std::string body;
+  base::JsonWriter json(body);
+  json.begin_object();
+  json.member("type", base::cat("urn:tidemark:problem:", id));
+  json.member("title", title_of(status));
+  json.member("status", status);
+  json.member("detail", detail);
+  if (!field.empty()) json.member("field", field);
+  json.end_object();
+  net::Headers headers = answer_headers("application/problem+json", kNoStore);
+  if (status == 405) headers.set("allow", "GET, HEAD");
+  exchange.respond(status, std::move(headers), net::make_buffer(std::move(body)));
+}
+
+void respond_error(net::HttpExchange& exchange, const Error& error, std::string_view field) {
+  const auto answer = [&](int status, std::string_view id) {
+    respond_problem(exchange, status, id, error.message, field);
+  };
+  switch (error.kind) {
+    case ErrorKind::kInvalid:
+      return answer(400, "invalid");
+    case ErrorKind::kNotFound:
+      return answer(404, "not-found");
+    case ErrorKind::kDenied:
+      return answer(403, "denied");
+    case ErrorKind::kDeadline:
+      return answer(504, "deadline");
+    case ErrorKind::kExhausted:
+    case ErrorKind::kUnavailable:
+      return answer(503, "unavailable");
+    default:
+      return answer(500, "internal");
+  }
+}
+
+void respond_json(net::HttpExchange& exchange, std::string body) {
+  net::Headers headers = answer_headers("application/json", "no-cache");
+  const std::string etag = etag_of(body);
+  headers.set("etag", etag);
+  if (exchange.head().headers.get("if-none-match") == etag) {
+    return exchange.respond(304, std::move(headers), net::make_buffer(""));
+  }
+  exchange.respond(200, std::move(headers), net::make_buffer(std::move(body)));
+}
+
+}  // namespace tidemark::console

@@ -1,0 +1,41 @@
+// What every answer of the console's server has in common: which requests are refused, security headers, errors as
+// RFC 9457 says, and ETags.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "net/http.h"
+#include "net/http_server.h"
+
+namespace tidemark::console {
+
+struct Refusal {
+  int status = 403;
+  std::string_view id;  // of the kind of problem: "host"
+  std::string detail;
+};
+
+// Why a request is not answered. A page of another site can reach a server on loopback: by a name that it makes point
+// here (its `Host` is that name), or by a request from its own page (`Sec-Fetch-Site`, `Origin`). Both are refused.
+// Only GET and HEAD exist so far.
+std::optional<Refusal> refuse(const net::HttpRequest& request);
+
+// Whether the value of a Host field, with or without port, names this machine: localhost, 127.x.x.x or [::1].
+bool is_loopback_host(std::string_view host);
+
+// For every answer; `cache` is the value of cache-control.
+net::Headers answer_headers(std::string_view content_type, std::string_view cache);
+
+// {"type":"urn:tidemark:problem:ID","title":…,"status":…,"detail":…,"field":…} as application/problem+json. `field`:
+// the query parameter that is wrong; empty: none.
+void respond_problem(net::HttpExchange& exchange, int status, std::string_view id, std::string_view detail,
+                     std::string_view field = {});
+void respond_error(net::HttpExchange& exchange, const Error& error, std::string_view field = {});
+
+// With an ETag of the content; 304 if the client has it already.
+void respond_json(net::HttpExchange& exchange, std::string body);
+
+}  // namespace tidemark::console

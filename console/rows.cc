@@ -1,0 +1,146 @@
+#include "console/rows.h"
+
+#include <algorithm>
+
+#include "kube/intern.h"
+#include "model/annotations.h"
+#include "model/names.h"
+#include "policy/state/mark.h"
+
+namespace tidemark::console {
+namespace {
+
+Report report_on(const kube::Node& node, const NodeReport* report, const policy::NodeStrategy& strategy,
+                 const Known& known, base::WallTime now) {
+  if (node.ready() != kube::Truth::kTrue) return Report::kNotReady;
+  if (!known.reports) return Report::kUnread;
+  if (report == nullptr || !report->updated || !report->used) return Report::kMissing;
+  const base::Duration age = now - *report->updated;
+  return age > std::chrono::minutes(strategy.values.degrade_time_minutes) ? Report::kStale : Report::kFresh;
+}
+
+policy::NodeState state_on(const kube::Node& node, const policy::Pool& pool, base::WallTime now) {
+  const auto text = [](const kube::Text* found) {
+    return found == nullptr ? std::nullopt : std::optional(found->view());
+  };
+  const auto reading = policy::read_marks(text(node.meta.labels.find(model::kStateLabel)),
+                                          text(node.meta.annotations.find(model::kStateDetailAnnotation)));
+  return policy::effective(reading.marks, pool.modes.capacity, now).strictest();
+}
+
+model::Resources held_by_yarn(const kube::Node& node) {
+  model::Resources held;
+  const auto* text = node.meta.annotations.find(model::kYarnBookAnnotation);
+  if (text == nullptr) return held;
+  const auto book = model::parse_yarn_book(text->view());
+  if (!book || !book->sold) return held;
+  for (const auto& each : *book->sold) held += each.amount;
+  return held;
+}
+
+std::int64_t percent_of(std::int64_t amount, std::int64_t percent) {
+  return amount / 100 * percent + amount % 100 * percent / 100;
+}
+
+// Unknown plus anything is unknown.
+void add_to(std::optional<std::int64_t>& sum, std::optional<std::int64_t> amount) {
+  sum = sum && amount ? std::optional(*sum + *amount) : std::nullopt;
+}
+
+void add_to(SumAmounts& sum, const RowAmounts& row) {
+  sum.capacity += row.capacity;
+  sum.offered += row.offered;
+  add_to(sum.sold, row.sold);
+  add_to(sum.line, row.line_percent ? std::optional(percent_of(row.capacity, *row.line_percent)) : std::nullopt);
+  if (!row.online || !row.offline) return;
+  sum.online += *row.online;
+  sum.offline += *row.offline;
+  sum.capacity_known += row.capacity;
+}
+
+}  // namespace
+
+std::string_view to_string(Report report) {
+  switch (report) {
+    case Report::kFresh:
+      return "fresh";
+    case Report::kStale:
+      return "stale";
+    case Report::kMissing:
+      return "missing";
+    case Report::kUnread:
+      return "unread";
+    case Report::kNotReady:
+      return "notReady";
+  }
+  return "missing";
+}
+
+std::size_t NodeRow::bytes() const {
+  return sizeof(NodeRow) + kube::string_bytes(name) + kube::string_bytes(pool);
+}
+
+NodeRow row_of(const kube::Node& node, const NodeReport* report, std::span<const Task* const> tasks, Settings& settings,
+               const Known& known, base::WallTime now) {
+  const policy::Pool& pool = settings.pool_of(node);
+  const policy::NodeStrategy strategy = settings.strategy_of(node, pool);
+  NodeRow row;
+  row.name = node.meta.name.view();
+  row.pool = pool.name;
+  row.state = state_on(node, pool, now);
+  row.report = report_on(node, report, strategy, known, now);
+  if (report != nullptr && report->updated) {
+    row.reported_s = std::chrono::floor<std::chrono::seconds>(report->updated->since_epoch).count();
+  }
+  row.cpu.capacity = node.capacity.cpu_milli().value_or(0);
+  row.memory.capacity = node.capacity.memory_bytes().value_or(0);
+  row.cpu.offered = node.allocatable.get(model::kBatchCpu);
+  row.memory.offered = node.allocatable.get(model::kBatchMemory);
+  if (known.tasks) {
+    model::Resources sold = held_by_yarn(node);
+    row.tasks = 0;
+    for (const Task* task : tasks) {
+      if (!task->sold()) continue;
+      sold += task->request;
+      ++*row.tasks;
+    }
+    row.cpu.sold = sold.cpu.value;
+    row.memory.sold = sold.memory.value;
+  }
+  if (known.settings) {
+    const policy::LinePlan line = settings.line(pool, strategy, now);
+    row.cpu.line_percent = line.cpu.hold;
+    row.memory.line_percent = line.memory.hold;
+  }
+  if (row.report == Report::kFresh) {
+    row.cpu.offline = report->offline.cpu.value;
+    row.memory.offline = report->offline.memory.value;
+    row.cpu.online = std::max<std::int64_t>(0, report->used->cpu.value - report->offline.cpu.value);
+    row.memory.online = std::max<std::int64_t>(0, report->used->memory.value - report->offline.memory.value);
+  }
+  return row;
+}
+
+void Sums::add(const NodeRow& row) {
+  ++nodes;
+  if (row.report != Report::kFresh) ++unknown;
+  switch (row.state) {
+    case policy::NodeState::kOn:
+      ++on;
+      break;
+    case policy::NodeState::kObserve:
+      ++observe;
+      break;
+    case policy::NodeState::kDraining:
+      ++draining;
+      break;
+    case policy::NodeState::kOff:
+      ++off;
+      break;
+  }
+  add_to(tasks, row.tasks);
+  add_to(cpu, row.cpu);
+  add_to(memory, row.memory);
+}
+
+}  // namespace tidemark::console

@@ -1,0 +1,71 @@
+// Server-sent events: one snapshot, then what changes, encoded once for all readers.
+//
+//   id: 3f9c-17            the run of the console, and the number of the frame
+//   event: delta           snapshot, delta or reset
+//   data: {…}
+//
+// A reader that comes back with the id of a frame that is still in the ring gets the frames after it; with any other
+// id it gets `reset` and a new snapshot. Frames stay kFrameLife, and all of them at most kRingBytesMax. A reader that
+// falls behind the ring is reset too; one that does not read for `write_limit` is cut.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/metrics.h"
+#include "net/http.h"
+#include "net/http_server.h"
+#include "net/loop.h"
+
+namespace tidemark::console {
+
+class Stream {
+ public:
+  static constexpr base::Duration kFrameLife = std::chrono::seconds(60);
+  static constexpr base::Duration kComment = std::chrono::seconds(15);  // so that proxies do not end a quiet stream
+  static constexpr std::size_t kRingBytesMax = 4 * 1024 * 1024;
+  static constexpr std::size_t kReadersMax = 500;
+
+  // `snapshot` returns the data of a snapshot as it is now. `run` identifies this process.
+  Stream(net::EventLoop& loop, base::Registry& metrics, std::string run, std::function<std::string()> snapshot,
+         base::Duration write_limit = std::chrono::seconds(10));
+
+  void publish(std::string_view data);  // a delta
+  std::size_t readers() const { return readers_; }
+
+  // Until the client leaves, is cut, or the server drains.
+  net::Task<void> serve(net::HttpExchange& exchange);
+
+ private:
+  struct Frame {
+    std::uint64_t number;
+    base::MonotonicTime at;
+    net::Buffer bytes;
+  };
+  std::string id(std::uint64_t number) const;
+  net::Buffer whole(bool reset);  // a snapshot, after a reset if wanted; made once for each number
+  bool holds_after(std::uint64_t number) const;
+  void trim();
+
+  net::EventLoop& loop_;
+  std::string run_;
+  std::function<std::string()> snapshot_;
+  base::Duration write_limit_;
+  std::uint64_t number_ = 0;  // of the last frame
+  std::deque<Frame> ring_;
+  std::size_t ring_bytes_ = 0;
+  std::uint64_t whole_number_ = 0;
+  net::Buffer whole_;  // the snapshot of whole_number_; null: none yet
+  std::size_t readers_ = 0;
+  net::Event published_;
+  base::Gauge& readers_gauge_;
+  base::Counter& frames_;
+  base::Counter& cut_;
+};
+
+}  // namespace tidemark::console

@@ -1,0 +1,296 @@
+#include "console/view.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/text.h"
+#include "model/isolation.h"
+#include "model/names.h"
+#include "policy/calendar/holidays.h"
+#include "policy/render/cluster_doctor_text.h"
+#include "policy/render/preview_text.h"
+#include "policy/state/mark.h"
+
+namespace tidemark::console {
+namespace {
+
+constexpr std::string_view kByNode = "node";
+// Time alone makes a report stale and a calendar move, so every row is computed again after this.
+constexpr base::Duration kAllRowsEvery = std::chrono::seconds(10);
+constexpr base::Duration kFindingsEvery = std::chrono::seconds(5);
+constexpr std::size_t kMapsBytesMax = 4 * 1024 * 1024;
+
+kube::InformerConfig informer(const kube::Resource& resource, std::size_t bytes_max) {
+  kube::InformerConfig config;
+  config.resource = resource;
+  config.bytes_max = bytes_max;
+  return config;
+}
+
+kube::InformerConfig maps_config(const ViewOptions& options) {
+  kube::InformerConfig config = informer(kube::kConfigMaps, kMapsBytesMax);
+  config.ns = options.config_namespace;
+  return config;
+}
+
+std::string_view word(kube::TaintEffect effect) {
+  switch (effect) {
+    case kube::TaintEffect::kNoSchedule:
+      return "NoSchedule";
+    case kube::TaintEffect::kPreferNoSchedule:
+      return "PreferNoSchedule";
+    case kube::TaintEffect::kNoExecute:
+      return "NoExecute";
+  }
+  return "NoSchedule";
+}
+
+bool is_true(const kube::Node& node, std::string_view condition) {
+  const auto* found = node.condition(condition);
+  return found != nullptr && found->status == kube::Truth::kTrue;
+}
+
+std::vector<model::Label> labels_of(const kube::Node& node) {
+  std::vector<model::Label> labels;
+  for (const auto& label : node.meta.labels) labels.push_back({std::string(label.key), std::string(label.value)});
+  return labels;
+}
+
+std::optional<model::Reason> silence_of(const NodeReport* report, Report state) {
+  if (report == nullptr) return model::Reason::kMetricMissing;
+  if (!report->updated) return model::Reason::kMetricWithoutTime;
+  return state == Report::kStale ? std::optional(model::Reason::kMetricStale) : std::nullopt;
+}
+
+// A node as `tidemark doctor cluster` takes it, without what only kubelets know.
+policy::ClusterNode found_on(const kube::Node& node, const NodeReport* report, const NodeRow& row,
+                             const policy::Pool& pool, base::WallTime now) {
+  policy::ClusterNode out;
+  out.name = node.meta.name.view();
+  const auto system = node.meta.labels.get("kubernetes.io/os");
+  out.linux = system.empty() || system == "linux";
+  out.kernel = node.info.kernel_version.view();
+  out.os_image = node.info.os_image.view();
+  out.architecture = node.info.architecture.view();
+  out.runtime = node.info.container_runtime_version.view();
+  out.kubelet_version = node.info.kubelet_version.view();
+  out.ready = node.ready() == kube::Truth::kTrue;
+  out.memory_pressure = is_true(node, "MemoryPressure");
+  out.disk_pressure = is_true(node, "DiskPressure");
+  for (const kube::Taint& taint : node.taints) {
+    out.taints.push_back(base::cat(taint.key.view(), ":", word(taint.effect)));
+  }
+  if (const auto* said = node.condition(model::kIsolationCondition)) {
+    out.agent = said->reason.empty() ? std::string_view("Unknown") : said->reason.view();
+  }
+  out.silent = silence_of(report, row.report);
+  out.sells = row.cpu.offered > 0 || row.memory.offered > 0;
+  out.pool = row.pool;
+  const auto text = [](const kube::Text* found) {
+    return found == nullptr ? std::nullopt : std::optional(found->view());
+  };
+  auto reading = policy::read_marks(text(node.meta.labels.find(model::kStateLabel)),
+                                    text(node.meta.annotations.find(model::kStateDetailAnnotation)));
+  policy::EffectiveState state = policy::effective(reading.marks, pool.modes.capacity, now);
+  const bool by_mode = state.decided_by == model::Reason::kStateByMode;
+  const bool on = state.strictest() == policy::NodeState::kOn && state.classes_off.empty();
+  if (!on && !by_mode) out.state = std::move(state);
+  if (reading.trouble && *reading.trouble != model::Reason::kStateByLabel) {
+    out.unheeded = reading.trouble;
+    out.unheeded_why = std::move(reading.problem);
+  }
+  return out;
+}
+
+}  // namespace
+
+View::View(net::EventLoop& loop, kube::Client& client, const base::Log& log, base::Registry& metrics,
+           base::Random random, ViewOptions options)
+    : loop_(loop),
+      log_(log.named("view")),
+      options_(std::move(options)),
+      interner_(metrics, "console"),
+      nodes_(loop, client, client, log_, metrics, random.fork(), informer(kube::kNodes, kNodesMax * kNodeBytes),
+             [this](std::string_view bytes) { return kube::decode_node(bytes, node_fields(), interner_); }),
+      reports_(loop, client, client, log_, metrics, random.fork(),
+               informer(kube::kNodeMetrics, kNodesMax * kReportBytes),
+               [this](std::string_view bytes) { return decode_node_report(bytes, interner_); }),
+      tasks_(loop, client, client, log_, metrics, random.fork(), informer(kube::kPods, kTasksMax * kTaskBytes),
+             [this](std::string_view bytes) { return decode_task(bytes, interner_); }),
+      maps_(loop, client, client, log_, metrics, random.fork(), maps_config(options_),
+            [this](std::string_view bytes) {
+              return kube::decode_config_map(bytes, {}, kube::KeyFilter::all(), interner_);
+            }),
+      settings_(options_.zones),
+      scope_(loop) {
+  tasks_.hold_only([](const Task& task) { return task.offline; });
+  tasks_.add_index(std::string(kByNode),
+                   [](const Task& task) { return std::vector<std::string>{std::string(task.node.view())}; });
+  maps_.hold_only([this](const kube::ConfigMap& map) {
+    const auto name = map.meta.name.view();
+    return name == options_.config_name || name == model::kTidemarkConfigName || name == model::kStateName;
+  });
+  nodes_.subscribe([this](const kube::ObjectKey& key, const kube::Node*, const kube::Node*) {
+    dirty_.insert(key.name);
+    findings_dirty_ = true;
+  });
+  reports_.subscribe(
+      [this](const kube::ObjectKey& key, const NodeReport*, const NodeReport*) { dirty_.insert(key.name); });
+  tasks_.subscribe([this](const kube::ObjectKey&, const Task* before, const Task* after) {
+    for (const Task* each : {before, after}) {
+      if (each != nullptr && !each->node.empty()) dirty_.emplace(each->node.view());
+    }
+    ++version_;
+  });
+  maps_.subscribe([this](const kube::ObjectKey& key, const kube::ConfigMap*, const kube::ConfigMap* after) {
+    if (key.name == options_.config_name) settings_.take_colocation(after);
+    if (key.name == model::kTidemarkConfigName) settings_.take_tidemark(after);
+    if (key.name == model::kStateName) settings_.take_state(after);
+    all_dirty_ = findings_dirty_ = true;
+    ++version_;
+  });
+}
+
+void View::start() {
+  scope_.spawn(nodes_.run());
+  scope_.spawn(reports_.run());
+  scope_.spawn(tasks_.run());
+  scope_.spawn(maps_.run());
+  scope_.spawn(passes());
+}
+
+bool View::synced() const {
+  return nodes_.synced() && reports_.synced() && tasks_.synced() && maps_.synced();
+}
+
+Known View::known() const {
+  return {reports_.synced(), tasks_.synced(), maps_.synced()};
+}
+
+std::vector<SourceState> View::sources() const {
+  std::vector<SourceState> out;
+  const auto add = [&](std::string_view name, const kube::InformerCore& core) {
+    SourceState state{name, core.synced(), core.over_budget(), std::nullopt, core.size()};
+    if (core.unheard().lasts) state.silent = loop_.clock().monotonic() - core.last_contact();
+    out.push_back(state);
+  };
+  add("nodes", nodes_.core());
+  add("nodeMetrics", reports_.core());
+  add("pods", tasks_.core());
+  add("settings", maps_.core());
+  return out;
+}
+
+const kube::Node* View::node(std::string_view name) const {
+  return nodes_.find({"", std::string(name)});
+}
+const NodeReport* View::report(std::string_view name) const {
+  return reports_.find({"", std::string(name)});
+}
+std::span<const Task* const> View::tasks_on(std::string_view node) const {
+  return tasks_.by_index(kByNode, node);
+}
+void View::for_each_task(const std::function<void(const Task&)>& visit) const {
+  tasks_.for_each([&](const kube::ObjectKey&, const Task& task) { visit(task); });
+}
+
+net::Task<void> View::passes() {
+  while (true) {
+    if (nodes_.synced()) pass();
+    co_await loop_.sleep(kPass);
+  }
+}
+
+void View::pass() {
+  const base::WallTime now = loop_.clock().wall();
+  const base::MonotonicTime mono = loop_.clock().monotonic();
+  Change change;
+  if (const Known known = this->known(); known != known_) {
+    known_ = known;
+    all_dirty_ = findings_dirty_ = true;
+  }
+  if (all_dirty_ || mono - rows_at_ >= kAllRowsEvery) {
+    nodes_.for_each([&](const kube::ObjectKey& key, const kube::Node&) { dirty_.insert(key.name); });
+    rows_at_ = mono;
+    all_dirty_ = false;
+  }
+  for (const auto& name : std::exchange(dirty_, {})) refresh_row(name, now, change);
+  refresh_sums(change);
+  if (!known_.reports || !known_.settings) {
+    findings_dirty_ = true;  // a node without a report that could not be read is no finding
+  } else if (findings_dirty_ || mono - findings_at_ >= kFindingsEvery) {
+    findings_at_ = mono;
+    findings_dirty_ = false;
+    refresh_findings(now, change);
+  }
+  remember(now);
+  if (change.rows.empty() && change.gone.empty() && !change.sums && !change.findings) return;
+  ++version_;
+  if (listener_) listener_(change);
+}
+
+void View::refresh_row(std::string_view name, base::WallTime now, Change& change) {
+  const kube::Node* node = this->node(name);
+  const auto at = rows_.find(name);
+  if (node == nullptr) {
+    if (at == rows_.end()) return;
+    change.gone.push_back(at->first);
+    rows_.erase(at);
+    return;
+  }
+  NodeRow row = row_of(*node, report(name), tasks_on(name), settings_, known_, now);
+  if (at != rows_.end() && at->second == row) return;
+  const auto [kept, added] = rows_.insert_or_assign(std::string(name), std::move(row));
+  change.rows.push_back(&kept->second);
+}
+
+void View::refresh_sums(Change& change) {
+  if (change.rows.empty() && change.gone.empty()) return;
+  Sums sums;
+  PoolSums pools;
+  for (const auto& [name, row] : rows_) {
+    sums.add(row);
+    pools[row.pool].add(row);
+  }
+  change.sums = sums != sums_ || pools != pool_sums_;
+  sums_ = sums;
+  pool_sums_ = std::move(pools);
+}
+
+void View::refresh_findings(base::WallTime now, Change& change) {
+  policy::ClusterFound found;
+  found.kubelets_wanted = false;
+  found.pools = &settings_.pools();
+  std::vector<policy::NodeLabels> labels;
+  nodes_.for_each([&](const kube::ObjectKey& key, const kube::Node& node) {
+    const auto row = rows_.find(key.name);
+    if (row == rows_.end()) return;
+    found.nodes.push_back(found_on(node, report(key.name), row->second, settings_.pool_of(node), now));
+    labels.push_back({model::NodeName(key.name), labels_of(node)});
+  });
+  std::ranges::sort(found.nodes, {}, &policy::ClusterNode::name);
+  std::ranges::sort(labels, {}, [](const policy::NodeLabels& each) { return each.node; });
+  found.overlaps = policy::overlaps(settings_.pools(), labels);
+  found.settings_notes = settings_.problems();
+  for (const policy::Calendar& calendar : settings_.pools().calendars) {
+    const auto end = policy::holidays_end_soon(calendar, now);
+    if (end) found.settings_notes.push_back(policy::holidays_text(calendar, *end));
+  }
+  auto findings = policy::cluster_findings(found);
+  std::erase_if(findings, [](const policy::ClusterFinding& each) { return each.severity == policy::Severity::kOk; });
+  std::ranges::stable_sort(findings, std::ranges::greater(), &policy::ClusterFinding::severity);
+  if (findings == findings_) return;
+  findings_ = std::move(findings);
+  change.findings = true;
+}
+
+void View::remember(base::WallTime now) {
+  const std::int64_t step = std::chrono::duration_cast<std::chrono::seconds>(kHistoryStep).count();
+  const std::int64_t at = std::chrono::floor<std::chrono::seconds>(now.since_epoch).count() / step * step;
+  if (!history_.empty() && history_.back().at_s >= at) return;
+  history_.push_back({at, sums_.unknown < sums_.nodes, sums_.cpu, sums_.memory});
+  if (history_.size() > kHistoryPointsMax) history_.pop_front();
+}
+
+}  // namespace tidemark::console

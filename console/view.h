@@ -1,0 +1,133 @@
+// The console's copy of the cluster: informers, a row for each node, sums, pools, findings and an hour of history.
+//
+// A pass (each kPass) computes again what changed since the last one, and tells the listener which rows changed. All of
+// it belongs to the loop's thread.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/metrics.h"
+#include "base/random.h"
+#include "console/projections.h"
+#include "console/rows.h"
+#include "console/settings.h"
+#include "kube/client.h"
+#include "kube/informer.h"
+#include "kube/objects.h"
+#include "net/loop.h"
+#include "policy/doctor/cluster_findings.h"
+
+namespace tidemark::console {
+
+struct ViewOptions {
+  std::string config_namespace = "koordinator-system";
+  std::string config_name = "slo-controller-config";
+  ZonesOf zones = [](std::string_view) { return policy::Zones(); };
+};
+
+// One kind of object that the view reads.
+struct SourceState {
+  std::string_view name;                 // "nodes"
+  bool synced = false;                   // it was read at least once
+  bool incomplete = false;               // more objects than its budget has room for
+  std::optional<base::Duration> silent;  // for how long the API server has not answered
+  std::size_t objects = 0;
+};
+
+struct HistoryPoint {
+  std::int64_t at_s = 0;
+  bool known = false;  // false: no fresh report from any node
+  SumAmounts cpu, memory;
+};
+
+class View {
+ public:
+  static constexpr base::Duration kPass = std::chrono::seconds(1);
+  static constexpr base::Duration kHistoryStep = std::chrono::seconds(5);
+  static constexpr std::size_t kHistoryPointsMax = 720;  // an hour
+  // Budgets of the caches. A node costs at most kNodeBytes as the API server's object and kRowBytes as a row.
+  static constexpr std::size_t kNodeBytes = 6 * 1024;
+  static constexpr std::size_t kRowBytes = 512;
+  static constexpr std::size_t kReportBytes = 512;
+  static constexpr std::size_t kTaskBytes = 1024;
+  static constexpr std::size_t kNodesMax = 12'000;
+  static constexpr std::size_t kTasksMax = 60'000;
+
+  struct Change {
+    std::vector<const NodeRow*> rows;  // new or different; until the next pass
+    std::vector<std::string> gone;
+    bool sums = false;
+    bool findings = false;
+  };
+  using OnChange = std::function<void(const Change&)>;
+
+  View(net::EventLoop& loop, kube::Client& client, const base::Log& log, base::Registry& metrics, base::Random random,
+       ViewOptions options);
+
+  void start();
+  void on_change(OnChange listener) { listener_ = std::move(listener); }
+  bool synced() const;  // every source was read once
+  Known known() const;
+  std::vector<SourceState> sources() const;
+
+  using Rows = std::map<std::string, NodeRow, std::less<>>;
+  const Rows& rows() const { return rows_; }
+  const Sums& sums() const { return sums_; }
+  const PoolSums& pool_sums() const { return pool_sums_; }
+  Settings& settings() { return settings_; }
+  const std::deque<HistoryPoint>& history() const { return history_; }
+  std::uint64_t version() const { return version_; }  // grows with each change that a page shows
+
+  const kube::Node* node(std::string_view name) const;
+  const NodeReport* report(std::string_view name) const;
+  std::span<const Task* const> tasks_on(std::string_view node) const;
+  void for_each_task(const std::function<void(const Task&)>& visit) const;
+  // Worst first; only what is not as it should be.
+  const std::vector<policy::ClusterFinding>& findings() const { return findings_; }
+
+ private:
+  net::Task<void> passes();
+  void pass();
+  void refresh_row(std::string_view name, base::WallTime now, Change& change);
+  void refresh_sums(Change& change);
+  void refresh_findings(base::WallTime now, Change& change);
+  void remember(base::WallTime now);
+
+  net::EventLoop& loop_;
+  base::Log log_;
+  ViewOptions options_;
+  kube::Interner interner_;
+  kube::Informer<kube::Node> nodes_;
+  kube::Informer<NodeReport> reports_;
+  kube::Informer<Task> tasks_;
+  kube::Informer<kube::ConfigMap> maps_;
+  Settings settings_;
+  OnChange listener_;
+
+  std::set<std::string, std::less<>> dirty_;  // nodes whose rows are computed in the next pass
+  bool all_dirty_ = true;
+  bool findings_dirty_ = true;
+  base::MonotonicTime rows_at_, findings_at_;  // when all of them were computed last
+  Known known_;                                // in the last pass
+
+  Rows rows_;
+  Sums sums_;
+  PoolSums pool_sums_;
+  std::vector<policy::ClusterFinding> findings_;
+  std::deque<HistoryPoint> history_;
+  std::uint64_t version_ = 1;
+  net::Scope scope_;
+};
+
+}  // namespace tidemark::console

@@ -1,0 +1,54 @@
+#include "base/text.h"
+#include "console/console.h"
+#include "main/cluster.h"
+#include "main/explain_node.h"
+#include "main/process.h"
+#include "main/shared_flags.h"
+#include "main/zones.h"
+
+namespace tidemark::main {
+
+int run_console(const std::vector<std::string>& args) {
+  base::Flags flags("tidemark console",
+                    "Shows a cluster's co-location on a web page on this machine, with the rights of the kubeconfig. "
+                    "It writes nothing.");
+  ClusterOptions cluster_options;
+  console::ConsoleOptions options;
+  options.view.zones = zones_of_machine();
+  LogOptions log_options;
+  flags.group("Page");
+  console::declare_listen_flag(flags, "listen", options);
+  declare_cluster_flags(flags, cluster_options);
+  declare_settings_flags(flags, options.view.config_namespace, options.view.config_name);
+  declare_log_flags(flags, log_options);
+  base::Flags::Parsed parsed;
+  if (auto code = parse_or_exit(flags, args, parsed)) return *code;
+
+  const base::SystemClock clock;
+  base::Registry metrics;
+  const LogOutput log_output(clock, log_options, metrics);
+  const base::Log log = log_output.named("console");
+  base::Random random(base::Random::seed_from_system());
+  raise_descriptor_limit();
+  net::EventLoop loop(clock);
+  Signals signals(loop);
+
+  kube::ClientConfig client_config;
+  client_config.read_only = true;
+  client_config.user_agent = "tidemark-console/" TIDEMARK_VERSION;
+  client_config.metrics = &metrics;
+  auto cluster = connect_cluster(loop, log, random.fork(), cluster_options, client_config);
+  if (!cluster) return failed(cluster.error());
+  options.cluster = cluster->source;
+  options.explain = explain_node_of(loop, options.view);
+  auto console = console::Console::make(loop, *cluster->client, log, metrics, random.fork(), std::move(options));
+  if (!console) return failed(console.error());
+  (*console)->start();
+  const int code = print(base::cat("console  ", (*console)->url(), "\n"));
+  if (code != kDone) return code;
+  if (!(*console)->has_page()) log.warn("built without the page, because Node.js was missing; only the API is served");
+  signals.run(log, [&] { return (*console)->drain(); });
+  return kDone;
+}
+
+}  // namespace tidemark::main
