@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 #include <utility>
 
 #include "base/text.h"
@@ -279,9 +280,13 @@ void View::refresh_findings(base::WallTime now, Change& change) {
   }
   auto findings = policy::cluster_findings(found);
   std::erase_if(findings, [](const policy::ClusterFinding& each) { return each.severity == policy::Severity::kOk; });
-  std::ranges::stable_sort(findings, std::ranges::greater(), &policy::ClusterFinding::severity);
-  if (findings == findings_) return;
+  std::ranges::sort(findings, [](const policy::ClusterFinding& a, const policy::ClusterFinding& b) {
+    return std::tuple(b.severity, a.topic, a.fact, a.said) < std::tuple(a.severity, b.topic, b.fact, b.said);
+  });
+  std::string shown = policy::render_json(findings).dump();
   findings_ = std::move(findings);
+  if (shown == findings_shown_) return;
+  findings_shown_ = std::move(shown);
   change.findings = true;
 }
 

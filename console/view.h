@@ -125,6 +125,7 @@ class View {
   Sums sums_;
   PoolSums pool_sums_;
   std::vector<policy::ClusterFinding> findings_;
+  std::string findings_shown_;  // as a page got them last
   std::deque<HistoryPoint> history_;
   std::uint64_t version_ = 1;
   net::Scope scope_;

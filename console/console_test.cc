@@ -1,0 +1,421 @@
+// The console as a whole: on the API server in memory, over real sockets.
+#include "console/console.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/json.h"
+#include "base/testing/source_dir.h"
+#include "base/text.h"
+#include "base/yaml.h"
+#include "console/documents.h"
+#include "console/page.h"
+#include "kube/memory/local_transport.h"
+#include "kube/memory/server.h"
+#include "net/http_client.h"
+#include "net/testing/loop.h"
+
+#include <fstream>
+#include <iterator>
+
+namespace tidemark::console {
+namespace {
+
+using namespace std::chrono_literals;
+using base::cat;
+
+constexpr std::string_view kMerge = "application/merge-patch+json";
+constexpr std::string_view kMetrics = "/apis/slo.koordinator.sh/v1alpha1/nodemetrics";
+constexpr std::string_view kMaps = "/api/v1/namespaces/koordinator-system/configmaps";
+constexpr std::string_view kJobs = "/api/v1/namespaces/jobs/pods";
+
+std::string read_file(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+class ConsoleTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    server = std::move(*kube::memory::Server::open(loop, log, {}, nullptr));
+    admin = std::make_unique<kube::memory::LocalTransport>(loop, server->handler(), "test");
+    const Json crd =
+        *base::parse_yaml(read_file(base::testing::from_root("deploy/crds/slo.koordinator.sh_nodemetrics.yaml")));
+    must("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd);
+    must("POST", "/api/v1/namespaces", name_only("koordinator-system"));
+    must("POST", "/api/v1/namespaces", name_only("jobs"));
+  }
+  void TearDown() override {
+    browser.reset();
+    console.reset();
+  }
+
+  static Json name_only(std::string_view name) {
+    return Json::object({{"metadata", Json::object({{"name", Json(name)}})}});
+  }
+  net::HttpResponse call(std::string_view method, std::string_view target, const Json& body,
+                         std::string_view type = "application/json") {
+    net::HttpRequest request;
+    request.method = method;
+    request.target = target;
+    if (!body.is_null()) request.body = body.dump();
+    request.headers.set("content-type", type);
+    auto answer = net::testing::run_task(loop, admin->fetch(std::move(request), 10s));
+    return answer ? std::move(*answer) : net::HttpResponse{};
+  }
+  void must(std::string_view method, std::string_view target, const Json& body,
+            std::string_view type = "application/json") {
+    const auto answer = call(method, target, body, type);
+    EXPECT_TRUE(answer.status == 200 || answer.status == 201) << target << " " << answer.status << answer.body;
+  }
+  void node(std::string_view name, Json labels = Json::object(), std::string_view batch = "8000") {
+    Json object = name_only(name);
+    object["metadata"]["labels"] = std::move(labels);
+    must("POST", "/api/v1/nodes", object);
+    const Json capacity = Json::object({{"cpu", "32"}, {"memory", "128Gi"}, {"pods", "110"}});
+    Json allocatable = capacity;
+    allocatable["kubernetes.io/batch-cpu"] = Json(batch);
+    allocatable["kubernetes.io/batch-memory"] = Json("16Gi");
+    const Json ready = Json::array({Json::object({{"type", "Ready"}, {"status", "True"}, {"reason", "KubeletReady"}})});
+    must("PATCH", cat("/api/v1/nodes/", name, "/status"),
+         Json::object(
+             {{"status", Json::object({{"capacity", capacity}, {"allocatable", allocatable}, {"conditions", ready}})}}),
+         kMerge);
+  }
+  // The node uses 10 cores, 4 of them by an offline pod.
+  void report(std::string_view name, std::string_view offline_pod) {
+    Json object = name_only(name);
+    object["apiVersion"] = Json("slo.koordinator.sh/v1alpha1");
+    object["kind"] = Json("NodeMetric");
+    call("POST", kMetrics, object);
+    const auto used = [](std::string_view cpu, std::string_view memory) {
+      return Json::object({{"resources", Json::object({{"cpu", Json(cpu)}, {"memory", Json(memory)}})}});
+    };
+    const Json pods = Json::array({Json::object({{"namespace", "jobs"},
+                                                 {"name", Json(offline_pod)},
+                                                 {"qosClass", "BE"},
+                                                 {"priority", "koord-batch"},
+                                                 {"podUsage", used("4", "8Gi")}})});
+    must("PATCH", cat(kMetrics, "/", name, "/status"),
+         Json::object({{"status", Json::object({{"updateTime", Json(base::format_rfc3339(clock.wall()))},
+                                                {"nodeMetric", Json::object({{"nodeUsage", used("10", "40Gi")},
+                                                                             {"systemUsage", used("1", "2Gi")}})},
+                                                {"podsMetric", pods}})}}),
+         kMerge);
+  }
+  void task(std::string_view name, std::string_view on, std::string_view phase = "Running") {
+    Json object = name_only(name);
+    object["metadata"]["labels"] = Json::object({{"koordinator.sh/qosClass", "BE"}, {"tidemark.io/class", "spark"}});
+    Json container = Json::object({{"name", "c"}, {"image", "i"}});
+    container["resources"] = Json::object(
+        {{"requests", Json::object({{"kubernetes.io/batch-cpu", "5000"}, {"kubernetes.io/batch-memory", "8Gi"}})}});
+    object["spec"] = Json::object({{"containers", Json::array({std::move(container)})}});
+    if (!on.empty()) object["spec"]["nodeName"] = Json(on);
+    must("POST", kJobs, object);
+    must("PATCH", cat(kJobs, "/", name, "/status"), Json::object({{"status", Json::object({{"phase", Json(phase)}})}}),
+         kMerge);
+  }
+  void map(std::string_view name, std::string_view key, std::string_view text) {
+    Json object = name_only(name);
+    object["data"] = Json::object({{key, Json(text)}});
+    must("POST", kMaps, object);
+  }
+
+  Result<void> start(std::string listen = "127.0.0.1:0") {
+    transport = std::make_unique<kube::memory::LocalTransport>(loop, server->handler(), "console");
+    client = std::make_unique<kube::Client>(
+        loop, *transport, [] { return std::string(); },
+        kube::ClientConfig{.queries_per_second = 10'000, .burst = 10'000, .user_agent = "test", .read_only = true},
+        base::Random(1));
+    ConsoleOptions options;
+    options.listen = std::move(listen);
+    options.cluster = "a test";
+    options.explain = [](kube::Client&, std::string name) -> net::Task<Result<Json>> {
+      co_return Json::object({{"node", Json(name)}});
+    };
+    TM_TRY(console, Console::make(loop, *client, log, metrics, base::Random(2), std::move(options)));
+    console->start();
+    net::HttpClientConfig config;
+    config.url = *net::parse_url(console->url());
+    browser = std::make_unique<net::HttpClient>(loop, nullptr, std::move(config));
+    return {};
+  }
+
+  net::HttpResponse get(std::string_view target, net::Headers headers = {}, std::string_view method = "GET") {
+    net::HttpRequest request;
+    request.method = method;
+    request.target = target;
+    request.headers = std::move(headers);
+    auto answer = net::testing::run_task(loop, browser->fetch(std::move(request), 30s));
+    EXPECT_TRUE(answer) << answer.error().message;
+    return answer ? std::move(*answer) : net::HttpResponse{};
+  }
+  Json read(std::string_view target) {
+    const auto answer = get(target);
+    EXPECT_EQ(answer.status, 200) << answer.body;
+    return Json::parse(answer.body).value_or(Json());
+  }
+  // Until the document meets the condition: the view is computed once a second.
+  template <class Condition>
+  Json read_until(std::string_view target, Condition&& condition) {
+    Json found;
+    for (int i = 0; i < 40; ++i) {
+      found = read(target);
+      if (condition(found)) return found;
+      net::testing::run_task(loop, wait(250ms));
+    }
+    ADD_FAILURE() << target << ": " << found.dump();
+    return found;
+  }
+  net::Task<void> wait(base::Duration time) { co_await loop.sleep(time); }
+  static std::int64_t number(const Json& value, auto... path) {
+    const Json* found = value.at(path...);
+    return found == nullptr ? -1 : found->get_int().value_or(-1);
+  }
+  static const Json& column(const Json& nodes, std::string_view name, std::size_t row) {
+    return nodes.at("columns", name)->as_array().at(row);
+  }
+
+  base::SystemClock clock;
+  net::EventLoop loop{clock};
+  base::Registry metrics;
+  base::Log log{clock, {base::LogLevel::kError, base::LogFormat::kText, [](std::string_view) {}}};
+  std::unique_ptr<kube::memory::Server> server;
+  std::unique_ptr<kube::memory::LocalTransport> admin, transport;
+  std::unique_ptr<kube::Client> client;
+  std::unique_ptr<Console> console;
+  std::unique_ptr<net::HttpClient> browser;
+};
+
+TEST_F(ConsoleTest, ShowsNodesAsColumns) {
+  node("n1");
+  report("n1", "t1");
+  task("t1", "n1");
+  ASSERT_TRUE(start());
+  const Json nodes = read_until("/api/v1/nodes", [](const Json& each) {
+    return number(each, "total") == 1 && column(each, "cpuSold", 0).is_int() && column(each, "cpuLine", 0).is_int() &&
+           column(each, "cpuOnline", 0).is_int();
+  });
+  EXPECT_EQ(column(nodes, "name", 0), Json("n1"));
+  EXPECT_EQ(column(nodes, "pool", 0), Json("default"));
+  EXPECT_EQ(column(nodes, "state", 0), Json("on"));
+  EXPECT_EQ(column(nodes, "report", 0), Json("fresh"));
+  EXPECT_EQ(column(nodes, "cpuCapacity", 0), Json(32'000));
+  EXPECT_EQ(column(nodes, "cpuOnline", 0), Json(6'000));
+  EXPECT_EQ(column(nodes, "cpuOffline", 0), Json(4'000));
+  EXPECT_EQ(column(nodes, "cpuOffered", 0), Json(8'000));
+  EXPECT_EQ(column(nodes, "cpuSold", 0), Json(5'000));
+  EXPECT_EQ(column(nodes, "cpuLine", 0), Json(60));
+  EXPECT_EQ(column(nodes, "tasks", 0), Json(1));
+}
+
+TEST_F(ConsoleTest, ShowsANodeWithoutReportAsUnknown) {
+  node("n1");
+  ASSERT_TRUE(start());
+  const Json nodes = read_until("/api/v1/nodes", [](const Json& each) {
+    return number(each, "total") == 1 && column(each, "report", 0) == Json("missing");
+  });
+  EXPECT_TRUE(column(nodes, "cpuOnline", 0).is_null());
+  EXPECT_TRUE(column(nodes, "cpuOffline", 0).is_null());
+  EXPECT_TRUE(column(nodes, "reported", 0).is_null());
+  const Json summary = read("/api/v1/summary");
+  EXPECT_EQ(number(summary, "sums", "unknown"), 1);
+  EXPECT_TRUE(summary.at("sums", "cpu", "online")->is_null());
+}
+
+TEST_F(ConsoleTest, ShowsWhatCannotBeReadAsUnknown) {
+  must("DELETE", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/nodemetrics.slo.koordinator.sh", nullptr);
+  node("n1");
+  ASSERT_TRUE(start());
+  const Json nodes = read_until("/api/v1/nodes", [](const Json& each) { return number(each, "total") == 1; });
+  EXPECT_EQ(column(nodes, "report", 0), Json("unread"));
+  for (const Json& source : read("/api/v1/summary").at("sources")->as_array()) {
+    EXPECT_EQ(*source.member("read"), Json(source.text_at("name") != "nodeMetrics")) << source.dump();
+  }
+}
+
+TEST_F(ConsoleTest, FiltersNodesAndColumns) {
+  node("a1", Json::object({{"pool", "night"}}));
+  node("b1");
+  map("tidemark-config", "config.yaml",
+      "schema: 1\npools:\n- name: night\n  nodeSelector: {matchLabels: {pool: night}}\n");
+  ASSERT_TRUE(start());
+  const Json night = read_until("/api/v1/nodes?pool=night&columns=name,state",
+                                [](const Json& each) { return number(each, "total") == 1; });
+  EXPECT_EQ(night.member("columns")->as_object().size(), 2u);
+  EXPECT_EQ(column(night, "name", 0), Json("a1"));
+  EXPECT_EQ(number(read("/api/v1/nodes?q=b"), "total"), 1);
+  EXPECT_EQ(read("/api/v1/nodes?limit=1&offset=1").at("columns", "name")->as_array().size(), 1u);
+  const auto wrong = get("/api/v1/nodes?columns=name,speed");
+  EXPECT_EQ(wrong.status, 400);
+  EXPECT_EQ(wrong.headers.get("content-type"), "application/problem+json");
+  EXPECT_EQ(Json::parse(wrong.body)->text_at("field"), "columns");
+  EXPECT_EQ(get("/api/v1/nodes?state=asleep").status, 400);
+  EXPECT_EQ(get("/api/v1/nodes?limit=-1").status, 400);
+}
+
+TEST_F(ConsoleTest, ShowsOneNodeWithExplanationTasksAndUse) {
+  node("n1");
+  report("n1", "t1");
+  task("t1", "n1");
+  ASSERT_TRUE(start());
+  read_until("/api/v1/nodes",
+             [](const Json& each) { return number(each, "total") == 1 && column(each, "cpuSold", 0) == Json(5'000); });
+  const Json detail = read("/api/v1/nodes/n1");
+  EXPECT_EQ(detail.text_at("explanation", "node"), "n1");
+  const Json& shown = detail.member("tasks")->as_array().at(0);
+  EXPECT_EQ(shown.text_at("name"), "t1");
+  EXPECT_EQ(shown.text_at("state"), "running");
+  EXPECT_EQ(number(shown, "cpu"), 5'000);
+  EXPECT_EQ(number(shown, "cpuUsed"), 4'000);
+  EXPECT_EQ(get("/api/v1/nodes/nowhere").status, 404);
+}
+
+TEST_F(ConsoleTest, CountsOfflineTasksByClass) {
+  node("n1");
+  task("t1", "n1");
+  task("t2", "", "Pending");
+  Json online = name_only("web");
+  online["spec"] = Json::object({{"containers", Json::array({Json::object({{"name", "c"}, {"image", "i"}})})}});
+  must("POST", kJobs, online);
+  ASSERT_TRUE(start());
+  const Json offline = read_until("/api/v1/offline", [](const Json& each) { return number(each, "total") >= 2; });
+  const Json& spark = offline.member("classes")->as_array().at(0);
+  EXPECT_EQ(spark.text_at("name"), "spark");
+  EXPECT_EQ(number(spark, "running"), 1);
+  EXPECT_EQ(number(spark, "waiting"), 1);
+  EXPECT_EQ(number(read("/api/v1/offline?phase=waiting"), "total"), 1);
+  EXPECT_EQ(get("/api/v1/offline?phase=later").status, 400);
+}
+
+TEST_F(ConsoleTest, ShowsPoolsWithTheirLine) {
+  map("tidemark-config", "config.yaml",
+      "schema: 1\npools:\n- name: night\n  nodeSelector: {matchLabels: {pool: night}}\n");
+  node("a1", Json::object({{"pool", "night"}}));
+  ASSERT_TRUE(start());
+  const Json pools = read_until("/api/v1/pools", [](const Json& each) {
+    const auto& list = each.member("pools")->as_array();
+    return list.size() == 2 && number(list[0], "sums", "nodes") == 1;
+  });
+  EXPECT_EQ(pools.member("pools")->as_array().at(0).text_at("name"), "night");
+  EXPECT_EQ(number(pools.member("pools")->as_array().at(0), "line", "cpu", "percent"), 60);
+  const Json detail = read("/api/v1/pools/night");
+  EXPECT_EQ(detail.at("week", "at")->as_array().size(), detail.at("week", "cpu")->as_array().size());
+  EXPECT_GT(detail.at("week", "at")->as_array().size(), 600u);
+  EXPECT_EQ(get("/api/v1/pools/day").status, 404);
+}
+
+TEST_F(ConsoleTest, ReportsProblemsWithTheirNodes) {
+  node("n1");
+  must("PATCH", "/api/v1/nodes/n1/status",
+       Json::object(
+           {{"status",
+             Json::object({{"conditions", Json::array({Json::object({{"type", "Ready"}, {"status", "False"}})})}})}}),
+       kMerge);
+  ASSERT_TRUE(start());
+  const Json problems = read_until("/api/v1/problems",
+                                   [](const Json& each) { return each.dump().find("notReady") != std::string::npos; });
+  EXPECT_NE(problems.dump().find("\"n1\""), std::string::npos);
+}
+
+TEST_F(ConsoleTest, AnswersNotModifiedForTheSameContent) {
+  ASSERT_TRUE(start());
+  const auto first = get("/api/openapi.json");
+  ASSERT_EQ(first.status, 200);
+  EXPECT_EQ(Json::parse(first.body)->text_at("openapi"), "3.1.0");
+  net::Headers same;
+  same.set("if-none-match", first.headers.get("etag"));
+  const auto again = get("/api/openapi.json", same);
+  EXPECT_EQ(again.status, 304);
+  EXPECT_TRUE(again.body.empty());
+}
+
+TEST_F(ConsoleTest, DescribesEveryColumn) {
+  const auto described = Json::parse(openapi_text());
+  ASSERT_TRUE(described);
+  const Json* row = described->at("components", "schemas", "NodeRow", "properties");
+  ASSERT_NE(row, nullptr);
+  std::vector<std::string> names;
+  for (const auto& [name, schema] : row->as_object()) names.push_back(name);
+  std::vector<std::string> ours;
+  for (const NodeColumn& each : node_columns()) ours.emplace_back(each.name);
+  EXPECT_EQ(names, ours);
+}
+
+TEST_F(ConsoleTest, RefusesAnotherHostAndUnknownPaths) {
+  ASSERT_TRUE(start());
+  net::Headers rebound;
+  rebound.set("host", "evil.example");
+  EXPECT_EQ(get("/", rebound).status, 421);
+  EXPECT_EQ(get("/api/v1/nodes", rebound).status, 421);
+  EXPECT_EQ(get("/api/v1/nothing").status, 404);
+  EXPECT_EQ(get("/../etc/passwd").status, 404);
+  EXPECT_EQ(get("/assets/none.js").status, 404);
+  const auto written = get("/api/v1/nodes", {}, "POST");
+  EXPECT_EQ(written.status, 405);
+  EXPECT_EQ(written.headers.get("allow"), "GET, HEAD");
+}
+
+TEST_F(ConsoleTest, RefusesToListenOffLoopback) {
+  for (const char* address : {"0.0.0.0:0", ":0", "192.168.0.1:0", "example.com:80", "unix:/tmp/console"}) {
+    const auto started = start(address);
+    ASSERT_FALSE(started) << address;
+    EXPECT_NE(started.error().message.find("127.0.0.1:PORT"), std::string::npos) << started.error().message;
+  }
+}
+
+TEST_F(ConsoleTest, StreamsASnapshotAndThenChanges) {
+  node("n1");
+  ASSERT_TRUE(start());
+  read_until("/api/v1/nodes", [](const Json& each) { return number(each, "total") == 1; });
+  net::HttpRequest request;
+  request.target = "/api/v1/stream";
+  auto stream = net::testing::run_task(loop, browser->open(std::move(request), 30s));
+  ASSERT_TRUE(stream);
+  std::string got;
+  const auto until = [&](std::string_view words) {
+    while (got.find(words) == std::string::npos) {
+      auto piece = net::testing::run_task(loop, (*stream)->read(30s));
+      if (!piece || !*piece) return false;
+      got += **piece;
+    }
+    return true;
+  };
+  ASSERT_TRUE(until("event: snapshot")) << got;
+  ASSERT_TRUE(until("\"n1\"")) << got;
+  node("n2");
+  EXPECT_TRUE(until("\"rows\":[[\"n2\"")) << got;
+  must("DELETE", "/api/v1/nodes/n2", nullptr);
+  EXPECT_TRUE(until("\"gone\":[\"n2\"]")) << got;
+}
+
+TEST_F(ConsoleTest, ServesThePageCompressedWithItsHeaders) {
+  ASSERT_TRUE(start());
+  if (!console->has_page()) {
+    EXPECT_EQ(get("/").status, 501);
+    GTEST_SKIP() << "built without Node.js";
+  }
+  net::Headers gzip;
+  gzip.set("accept-encoding", "gzip, deflate");
+  for (const char* path : {"/", "/pools", "/pools/night", "/nodes/n1", "/offline"}) {
+    const auto page = get(path, gzip);
+    EXPECT_EQ(page.status, 200) << path;
+    EXPECT_EQ(page.headers.get("content-encoding"), "gzip");
+    EXPECT_EQ(page.headers.get("cache-control"), "no-cache");
+    EXPECT_NE(page.headers.get("content-security-policy").find("script-src 'self'"), std::string_view::npos);
+  }
+  EXPECT_EQ(get("/").status, 406);
+  std::size_t first_page = 0;
+  for (const PageFile& file : page_files()) {
+    if (file.path.find("/uPlot") == std::string_view::npos) first_page += file.br.size();
+  }
+  EXPECT_LE(first_page, 60u * 1024);
+}
+
+}  // namespace
+}  // namespace tidemark::console

@@ -1,0 +1,45 @@
+// Reads of the API, repeated while a page is open.
+import { useEffect, useState } from "preact/hooks";
+import type { Problem } from "@api";
+
+export async function read<T>(path: string, signal?: AbortSignal): Promise<T> {
+  const answer = await fetch(path, { headers: { accept: "application/json" }, signal: signal ?? null });
+  if (!answer.ok) {
+    let detail = `${answer.status} ${answer.statusText}`;
+    try {
+      detail = ((await answer.json()) as Problem).detail || detail;
+    } catch {
+      // not a problem document: the status says enough
+    }
+    throw new Error(detail);
+  }
+  return (await answer.json()) as T;
+}
+
+export type Loaded<T> = { value: T | null; error: string | null; at: number };
+
+// What `path` answers, read again each `every` ms. The last good answer stays while a later read fails.
+export function useRead<T>(path: string, every: number): Loaded<T> {
+  const [loaded, setLoaded] = useState<Loaded<T> & { path: string }>({ value: null, error: null, at: 0, path });
+  useEffect(() => {
+    const abort = new AbortController();
+    let timer: ReturnType<typeof setTimeout>;
+    const next = async () => {
+      try {
+        const value = await read<T>(path, abort.signal);
+        setLoaded({ value, error: null, at: Date.now(), path });
+      } catch (error) {
+        if (abort.signal.aborted) return;
+        setLoaded((before) => ({ ...before, error: (error as Error).message, path }));
+      }
+      if (!abort.signal.aborted) timer = setTimeout(next, document.hidden ? every * 5 : every);
+    };
+    setLoaded((before) => (before.path === path ? before : { value: null, error: null, at: 0, path }));
+    void next();
+    return () => {
+      abort.abort();
+      clearTimeout(timer);
+    };
+  }, [path, every]);
+  return loaded;
+}

@@ -1,0 +1,333 @@
+// One node: every term of its offer, its tasks with limits and reasons, what its agent enforces, and its conditions.
+import { useState } from "preact/hooks";
+import type { NodeDetail, Task } from "@api";
+import { useRead } from "../api";
+import { age, amount, amountWithUnit, duration, moment, t, type Key, type Resource } from "../i18n";
+import { Bar, Card, Choice, Failure, ReportMark, State, Title, rowBar } from "../parts";
+import { poolPath } from "../router";
+import { nodeByName, tick } from "../store";
+import { Table, type Column } from "../table";
+
+type Json = Record<string, unknown>;
+type Explained = "kubernetes.io/batch-cpu" | "kubernetes.io/batch-memory" | "kubernetes.io/mid-cpu" | "kubernetes.io/mid-memory";
+
+const resourceOf = (what: Explained): Resource => (what.endsWith("cpu") ? "cpu" : "memory");
+
+function reasonText(value: unknown): string | undefined {
+  const reason = value as { id?: string; text?: string } | null | undefined;
+  return reason?.text ? `${reason.text} [${reason.id}]` : undefined;
+}
+
+type Step = { key: Key; kind: "total" | "minus" | "result"; value: number; from: number; note?: string };
+
+// The terms of a batch offer as steps of a waterfall, in the order of the formula.
+function steps(terms: Json): Step[] {
+  const value = (name: string) => (typeof terms[name] === "number" ? (terms[name] as number) : null);
+  const out: Step[] = [];
+  let level = value("capacity") ?? 0;
+  out.push({ key: "term_capacity", kind: "total", value: level, from: 0 });
+  const minus = (key: Key, name: string, note?: string) => {
+    const amount = value(name);
+    if (amount === null) return;
+    out.push({ key, kind: "minus", value: amount, from: level - amount, ...(note ? { note } : {}) });
+    level -= amount;
+  };
+  const result = (key: Key, name: string, note?: string) => {
+    const amount = value(name);
+    if (amount === null) return;
+    out.push({ key, kind: "result", value: amount, from: 0, ...(note ? { note } : {}) });
+    level = amount;
+  };
+  minus("term_margin", "margin");
+  minus("term_reserved", "reserved", reasonText(terms["reservedBy"]));
+  minus("term_highPriority", "highPriority", reasonText(terms["policy"]));
+  result("term_left", "left");
+  if (value("cap") !== null) result("term_cap", "cap");
+  result("term_origin", "origin", reasonText(terms["originBy"]));
+  minus("term_thirdParty", "thirdParty", reasonText(terms["thirdPartyBy"]));
+  result("term_published", "published");
+  result("term_onNode", "onNode");
+  return out;
+}
+
+function Waterfall({ terms, resource }: { terms: Json; resource: Resource }) {
+  const all = steps(terms);
+  const whole = Math.max(1, all[0]?.value ?? 1);
+  const share = (value: number) => Math.max(0, Math.min(100, (100 * value) / whole));
+  return (
+    <table class="waterfall">
+      <tbody>
+        {all.map((step) => {
+          const start = share(Math.max(0, step.from));
+          const end = share(Math.max(0, step.from + step.value));
+          return (
+            <tr key={step.key} class={`step-${step.kind}`}>
+              <th scope="row">
+                <span class="sign" aria-hidden="true">{step.kind === "minus" ? "−" : step.kind === "result" ? "=" : ""}</span>
+                {t(step.key)}
+                {step.note && <span class="note">{step.note}</span>}
+              </th>
+              <td class="number">{amount(resource, step.value)}</td>
+              <td class="fall" aria-hidden="true">
+                <div class="fall-track">
+                  <div class="fall-bar" style={{ left: `${start}%`, width: `${Math.max(0.4, end - start)}%` }} />
+                </div>
+              </td>
+            </tr>
+          );
+        })}
+      </tbody>
+    </table>
+  );
+}
+
+// Terms without a picture: a list of names and values, nested as they are.
+function Terms({ value, resource }: { value: unknown; resource?: Resource | undefined }) {
+  if (value === null || value === undefined) return <span class="unknown">{t("none")}</span>;
+  if (typeof value === "number") return <>{resource ? amountWithUnit(resource, value) : value}</>;
+  if (typeof value !== "object") return <>{String(value)}</>;
+  if (Array.isArray(value)) {
+    if (value.length === 0) return <span class="unknown">{t("none")}</span>;
+    return (
+      <ul class="plain">
+        {value.map((each, i) => (
+          <li key={i}>
+            <Terms value={each} />
+          </li>
+        ))}
+      </ul>
+    );
+  }
+  const reason = reasonText(value);
+  if (reason && Object.keys(value).length === 2) return <>{reason}</>;
+  return (
+    <dl class="terms">
+      {Object.entries(value as Json).map(([name, each]) => (
+        <div key={name}>
+          <dt>{`term_${name}` in termKeys ? t(`term_${name}` as Key) : name}</dt>
+          <dd>
+            <Terms value={each} resource={name.endsWith("Percent") || name.endsWith("Share") ? undefined : resource} />
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+const termKeys: Record<string, true> = Object.fromEntries(
+  ["capacity", "prodReclaimable", "nodeUnused", "base", "prodRequest", "unallocated", "unallocatedShare", "staticShare", "cap", "reserved", "published", "onNode"].map((name) => [`term_${name}`, true as const]),
+);
+
+function Why({ detail, name }: { detail: NodeDetail; name: string }) {
+  const [what, setWhat] = useState<Explained>("kubernetes.io/batch-cpu");
+  const explanation = detail.explanation as Json | null;
+  if (!explanation) {
+    return (
+      <Card title={t("why")}>
+        <p class="note">{t("noExplanation", { why: detail.explanationError ?? "" })}</p>
+      </Card>
+    );
+  }
+  const terms = explanation[what] as Json | undefined;
+  const state = explanation["state"] as Json | undefined;
+  const notes = (explanation["notes"] as string[] | undefined) ?? [];
+  const further = Object.fromEntries(
+    ["offer", "takenBackOfClasses", "safeguards", "ignored", "evictions", "youngPods", "normalization", "amplification", "zones"]
+      .filter((key) => key in explanation)
+      .map((key) => [key, explanation[key]]),
+  );
+  return (
+    <Card
+      title={t("why")}
+      class="why"
+      side={
+        <Choice
+          label={t("resourceChoice")}
+          value={what}
+          onChange={setWhat}
+          options={[
+            { value: "kubernetes.io/batch-cpu", text: t("cpu") },
+            { value: "kubernetes.io/batch-memory", text: t("memory") },
+            { value: "kubernetes.io/mid-cpu", text: t("midCpu") },
+            { value: "kubernetes.io/mid-memory", text: t("midMemory") },
+          ]}
+        />
+      }
+    >
+      <p class="lead">{reasonText(explanation["reason"])}</p>
+      {typeof state?.["text"] === "string" && <p class="lead">{state["text"] as string}</p>}
+      {terms === undefined ? (
+        <p class="note">{t("none")}</p>
+      ) : what.includes("batch") ? (
+        <Waterfall terms={terms} resource={resourceOf(what)} />
+      ) : (
+        <Terms value={terms} resource={resourceOf(what)} />
+      )}
+      {notes.length > 0 && (
+        <ul class="notes" aria-label={t("notes")}>
+          {notes.map((note) => (
+            <li key={note}>{note}</li>
+          ))}
+        </ul>
+      )}
+      <p class="note">{t("whyHelp", { name })}</p>
+      <details>
+        <summary>{t("otherTerms")}</summary>
+        <Terms value={further} />
+      </details>
+      <Sources explanation={explanation} />
+    </Card>
+  );
+}
+
+function Sources({ explanation }: { explanation: Json }) {
+  const sources = (explanation["sources"] as Json[] | undefined) ?? [];
+  return (
+    <details>
+      <summary>{t("sources")}</summary>
+      <div class="table" tabIndex={0} role="region" aria-label={t("sources")}>
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">{t("object")}</th>
+              <th scope="col">{t("gives")}</th>
+              <th scope="col" class="number">{t("age")}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {sources.map((source) => (
+              <tr key={String(source["object"])}>
+                <th scope="row">{String(source["object"])}</th>
+                <td>{String(source["gives"])}</td>
+                <td class="number">{typeof source["ageSeconds"] === "number" ? duration(source["ageSeconds"]) : "–"}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </details>
+  );
+}
+
+const TASK_SHAPE: Record<Task["state"], string> = { waiting: "◷", running: "▶", terminating: "▼", succeeded: "✓", failed: "✕", evicted: "⏏" };
+export function TaskState({ state }: { state: Task["state"] }) {
+  return (
+    <span class={`mark task-${state}`}>
+      <span aria-hidden="true">{TASK_SHAPE[state]}</span> {t(`task_${state}` as Key)}
+    </span>
+  );
+}
+
+export function taskColumns(withNode: boolean, withUse: boolean): Column<Task>[] {
+  const all: (Column<Task> | null)[] = [
+    { key: "name", title: t("task"), value: (task) => `${task.namespace}/${task.name}`, cell: (task) => <span title={`${task.namespace}/${task.name}`}>{task.name}<span class="note"> {task.namespace}</span></span> },
+    { key: "class", title: t("class"), value: (task) => task.class || "–" },
+    { key: "state", title: t("state"), value: (task) => task.state, cell: (task) => <TaskState state={task.state} /> },
+    withNode ? { key: "node", title: t("node"), value: (task) => task.node, cell: (task) => (task.node ? <a href={`/nodes/${encodeURIComponent(task.node)}`}>{task.node}</a> : "–") } : null,
+    { key: "cpu", title: `${t("cpu")}: ${t("requested")}`, number: true, value: (task) => task.cpu, cell: (task) => amount("cpu", task.cpu) },
+    withUse ? { key: "cpuUsed", title: t("used"), number: true, value: (task) => task.cpuUsed ?? null, cell: (task) => <span class={task.cpuUsed == null ? "unknown" : undefined}>{amount("cpu", task.cpuUsed)}</span> } : null,
+    { key: "memory", title: `${t("memory")}: ${t("requested")}`, number: true, value: (task) => task.memory, cell: (task) => amount("memory", task.memory) },
+    withUse ? { key: "memoryUsed", title: t("used"), number: true, value: (task) => task.memoryUsed ?? null, cell: (task) => <span class={task.memoryUsed == null ? "unknown" : undefined}>{amount("memory", task.memoryUsed)}</span> } : null,
+    { key: "started", title: t("started"), number: true, value: (task) => task.started ?? task.created, cell: (task) => <span class="nowrap">{age(task.started ?? task.created)}</span> },
+    { key: "why", title: t("whyTask"), value: (task) => task.why, cell: (task) => <span class="wrap">{task.why}</span> },
+  ];
+  return all.filter((column) => column !== null);
+}
+
+export function NodePage({ name }: { name: string }) {
+  const { value: detail, error } = useRead<NodeDetail>(`/api/v1/nodes/${encodeURIComponent(name)}`, 3000);
+  const row = nodeByName(name) ?? detail?.node;
+  const isolation = detail?.conditions.find((condition) => condition.type === "TidemarkIsolation");
+  tick.value;
+  return (
+    <>
+      <Title>{name}</Title>
+      {row && (
+        <div class="facts">
+          <State state={row.state} />
+          <span>
+            {t("pool")} <a href={poolPath(row.pool)}>{row.pool}</a>
+          </span>
+          <span>
+            {t("report")}: <ReportMark report={row.report} /> {age(row.reported)}
+          </span>
+        </div>
+      )}
+      {row && (
+        <div class="pair">
+          {(["cpu", "memory"] as const).map((resource) => (
+            <div key={resource}>
+              <p class="pair-head">
+                <span>{t(resource)}</span> <span class="number">{amountWithUnit(resource, resource === "cpu" ? row.cpuCapacity : row.memoryCapacity)}</span>
+              </p>
+              <Bar resource={resource} label={t(resource)} values={rowBar(row, resource)} />
+            </div>
+          ))}
+        </div>
+      )}
+      {error && !detail && <Failure error={error} />}
+      {!detail && !error && <p class="note">{t("loading")}</p>}
+      {detail && (
+        <>
+          <Why detail={detail} name={name} />
+          <Card title={t("tasksOf")}>
+            {detail.tasks.length === 0 ? (
+              <p class="note">{t("noTasks")}</p>
+            ) : (
+              <Table label={t("tasksOf")} columns={taskColumns(false, true)} rows={detail.tasks} rowKey={(task) => `${task.namespace}/${task.name}`} sort="state" />
+            )}
+          </Card>
+          <Card title={t("agentSays")}>
+            {isolation ? (
+              <>
+                <p>
+                  <strong>{isolation.reason}</strong>
+                </p>
+                <ul class="says">
+                  {isolation.message.split(/;\s+/).map((part) => (
+                    <li key={part}>{part}</li>
+                  ))}
+                </ul>
+              </>
+            ) : (
+              <p class="note">{t("agentSilent")}</p>
+            )}
+          </Card>
+          <Card title={t("conditions")}>
+            <div class="table" tabIndex={0} role="region" aria-label={t("conditions")}>
+              <table>
+                <thead>
+                  <tr>
+                    <th scope="col">{t("conditions")}</th>
+                    <th scope="col">{t("status")}</th>
+                    <th scope="col">{t("reason")}</th>
+                    <th scope="col" class="number">{t("since")}</th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {detail.conditions.map((condition) => (
+                    <tr key={condition.type}>
+                      <th scope="row">{condition.type}</th>
+                      <td>{condition.status}</td>
+                      <td>
+                        <span class="wrap">{condition.type === "TidemarkIsolation" ? condition.reason : [condition.reason, condition.message].filter(Boolean).join(": ")}</span>
+                      </td>
+                      <td class="number nowrap">{condition.changed === null ? "–" : moment(condition.changed)}</td>
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+            </div>
+            <dl class="info">
+              {(["kernel", "osImage", "runtime", "kubelet", "address"] as const).map((key) => (
+                <div key={key}>
+                  <dt>{t(key)}</dt>
+                  <dd>{detail.info[key] || "–"}</dd>
+                </div>
+              ))}
+            </dl>
+          </Card>
+        </>
+      )}
+    </>
+  );
+}

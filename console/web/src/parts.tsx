@@ -1,0 +1,135 @@
+// Small parts that several pages use.
+import type { ComponentChildren } from "preact";
+import type { NodeRow, NodeState, Report } from "@api";
+import { amount, amountWithUnit, percent, t, type Key, type Resource } from "./i18n";
+
+const STATE_SHAPE: Record<NodeState, string> = { on: "●", observe: "◇", draining: "▼", off: "■" };
+
+// A state by shape, word and colour.
+export function State({ state }: { state: NodeState }) {
+  return (
+    <span class={`mark state-${state}`}>
+      <span aria-hidden="true">{STATE_SHAPE[state]}</span> {t(`state_${state}` as Key)}
+    </span>
+  );
+}
+
+const REPORT_SHAPE: Record<Report, string> = { fresh: "✓", stale: "◷", missing: "?", unread: "?", notReady: "!" };
+export function ReportMark({ report }: { report: Report }) {
+  return (
+    <span class={`mark report-${report}`}>
+      <span aria-hidden="true">{REPORT_SHAPE[report]}</span> {t(`report_${report}` as Key)}
+    </span>
+  );
+}
+
+export function Card(props: { title: string; id?: string; side?: ComponentChildren; class?: string; children: ComponentChildren }) {
+  const id = props.id ?? `card-${props.title.replace(/\W+/g, "-")}`;
+  return (
+    <section class={`card ${props.class ?? ""}`} aria-labelledby={id}>
+      <div class="card-head">
+        <h2 id={id}>{props.title}</h2>
+        {props.side}
+      </div>
+      {props.children}
+    </section>
+  );
+}
+
+export function Choice<T extends string>(props: {
+  label: string;
+  value: T;
+  options: { value: T; text: string }[];
+  onChange: (value: T) => void;
+}) {
+  return (
+    <div class="choice" role="group" aria-label={props.label}>
+      {props.options.map((option) => (
+        <button
+          key={option.value}
+          type="button"
+          aria-pressed={option.value === props.value}
+          onClick={() => props.onChange(option.value)}
+        >
+          {option.text}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+export type BarValues = { capacity: number; online: number | null; offline: number | null; line: number | null };
+
+// Capacity as one bar: online use, offline use, idle below the water line, and what is above it.
+export function Bar({ values, resource, label, thin }: { values: BarValues; resource: Resource; label: string; thin?: boolean }) {
+  const { capacity, online, offline, line } = values;
+  const share = (value: number) => `${Math.max(0, Math.min(100, (100 * value) / Math.max(1, capacity)))}%`;
+  const text =
+    online === null || offline === null
+      ? `${label}: ${t("unknown")}`
+      : `${label}: ${t("online")} ${percent(online, capacity)}, ${t("offlineUse")} ${percent(offline, capacity)}, ` +
+        `${t("waterLine")} ${percent(line, capacity)}, ${t("capacity")} ${amountWithUnit(resource, capacity)}`;
+  return (
+    <div class={thin ? "bar thin" : "bar"} role="img" aria-label={text}>
+      {line !== null && <div class="bar-above" style={{ left: share(line), right: "0" }} />}
+      {online === null || offline === null ? (
+        <div class="bar-unknown" />
+      ) : (
+        <>
+          <div class="bar-online" style={{ width: share(online) }} />
+          <div class="bar-offline" style={{ left: share(online), width: share(offline) }} />
+        </>
+      )}
+      {line !== null && <div class="bar-line" style={{ left: share(line) }} />}
+    </div>
+  );
+}
+
+export function rowBar(row: NodeRow, resource: Resource): BarValues {
+  const cpu = resource === "cpu";
+  const capacity = cpu ? row.cpuCapacity : row.memoryCapacity;
+  const line = cpu ? row.cpuLine : row.memoryLine;
+  return {
+    capacity,
+    online: cpu ? row.cpuOnline : row.memoryOnline,
+    offline: cpu ? row.cpuOffline : row.memoryOffline,
+    line: line === null ? null : (capacity * line) / 100,
+  };
+}
+
+export function Legend({ items }: { items: { kind: string; label: string; value: string; note?: string | undefined }[] }) {
+  return (
+    <dl class="legend">
+      {items.map((item) => (
+        <div key={item.kind}>
+          <dt>
+            <span class={`swatch swatch-${item.kind}`} aria-hidden="true" />
+            {item.label}
+          </dt>
+          <dd>
+            {item.value}
+            {item.note && <span class="note"> {item.note}</span>}
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+export function Amount({ resource, value }: { resource: Resource; value: number | null | undefined }) {
+  const unknown = value === null || value === undefined;
+  return <span class={unknown ? "unknown" : undefined}>{amount(resource, value)}</span>;
+}
+
+export function Failure({ error }: { error: string }) {
+  return (
+    <p class="failure" role="alert">
+      {t("error", { why: error })}
+    </p>
+  );
+}
+
+// A heading that takes the focus when a page opens.
+export function Title({ children }: { children: ComponentChildren }) {
+  return <h1 tabIndex={-1}>{children}</h1>;
+}

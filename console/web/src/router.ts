@@ -1,0 +1,46 @@
+// Paths of the page. Links are ordinary links; a click on one changes the path without a load.
+import { signal } from "@preact/signals";
+
+export const path = signal(location.pathname);
+export const query = signal(new URLSearchParams(location.search));
+
+function follow() {
+  path.value = location.pathname;
+  query.value = new URLSearchParams(location.search);
+}
+
+export function go(to: string) {
+  if (to === location.pathname + location.search) return;
+  history.pushState(null, "", to);
+  follow();
+  window.scrollTo(0, 0);
+  requestAnimationFrame(() => document.querySelector<HTMLElement>("main h1")?.focus());
+}
+
+// Puts a filter into the address without a new entry in the history.
+export function setQuery(name: string, value: string) {
+  const next = new URLSearchParams(location.search);
+  if (value) next.set(name, value);
+  else next.delete(name);
+  const text = next.toString();
+  history.replaceState(null, "", location.pathname + (text ? `?${text}` : ""));
+  query.value = next;
+}
+
+export function startRouter() {
+  window.addEventListener("popstate", follow);
+  document.addEventListener("click", (event) => {
+    if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey) return;
+    const link = (event.target as Element).closest?.("a[href^='/']");
+    if (!link || link.hasAttribute("target")) return;
+    event.preventDefault();
+    go(link.getAttribute("href")!);
+  });
+}
+
+export function nodePath(name: string): string {
+  return `/nodes/${encodeURIComponent(name)}`;
+}
+export function poolPath(name: string): string {
+  return `/pools/${encodeURIComponent(name)}`;
+}

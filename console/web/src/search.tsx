@@ -1,0 +1,99 @@
+// The search dialog: nodes, pools and pages by a part of their name.
+import { signal } from "@preact/signals";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { t } from "./i18n";
+import { go, nodePath, poolPath } from "./router";
+import { nodes, poolNames } from "./store";
+
+export const searching = signal(false);
+const HITS_MAX = 12;
+
+type Hit = { text: string; kind: string; path: string };
+
+function hits(text: string): Hit[] {
+  const wanted = text.trim().toLowerCase();
+  const out: Hit[] = [];
+  const add = (name: string, kind: string, path: string) => {
+    if (out.length < HITS_MAX && (wanted === "" || name.toLowerCase().includes(wanted))) out.push({ text: name, kind, path });
+  };
+  add(t("now"), t("pages"), "/");
+  add(t("pools"), t("pages"), "/pools");
+  add(t("offline"), t("pages"), "/offline");
+  for (const name of poolNames.value) add(name, t("pool"), poolPath(name));
+  if (wanted !== "") for (const row of nodes.value) add(row.name, t("node"), nodePath(row.name));
+  return out;
+}
+
+export function Search() {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const [text, setText] = useState("");
+  const [at, setAt] = useState(0);
+  const open = searching.value;
+  useEffect(() => {
+    if (open) {
+      setText("");
+      setAt(0);
+      dialog.current?.showModal();
+    } else {
+      dialog.current?.close();
+    }
+  }, [open]);
+  const found = open ? hits(text) : [];
+  const take = (hit: Hit | undefined) => {
+    if (!hit) return;
+    searching.value = false;
+    go(hit.path);
+  };
+  return (
+    <dialog ref={dialog} class="search" aria-label={t("search")} onClose={() => (searching.value = false)}>
+      {open && (
+        <form
+          onSubmit={(event) => {
+            event.preventDefault();
+            take(found[at]);
+          }}
+        >
+          <input
+            type="text"
+            role="combobox"
+            aria-label={t("searchHint")}
+            aria-expanded={found.length > 0}
+            aria-controls="search-hits"
+            aria-autocomplete="list"
+            {...(found[at] ? { "aria-activedescendant": `hit-${at}` } : {})}
+            placeholder={t("searchHint")}
+            autocomplete="off"
+            autofocus
+            value={text}
+            onInput={(event) => {
+              setText(event.currentTarget.value);
+              setAt(0);
+            }}
+            onKeyDown={(event) => {
+              const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
+              if (step === 0 || found.length === 0) return;
+              event.preventDefault();
+              setAt((at + step + found.length) % found.length);
+            }}
+          />
+          <ul id="search-hits" role="listbox" aria-label={t("search")}>
+            {found.map((hit, i) => (
+              <li key={hit.path} id={`hit-${i}`} role="option" aria-selected={i === at} onClick={() => take(hit)} onMouseMove={() => setAt(i)}>
+                <span>{hit.text}</span>
+                <span class="note">{hit.kind}</span>
+              </li>
+            ))}
+          </ul>
+          {found.length === 0 && (
+            <p class="note" role="status">
+              {t("searchNone")}
+            </p>
+          )}
+          <button type="button" class="quiet" onClick={() => (searching.value = false)}>
+            {t("close")}
+          </button>
+        </form>
+      )}
+    </dialog>
+  );
+}
