@@ -182,6 +182,7 @@ try {
   writeFileSync(join(out, "page_data.cc"), source([]));
   process.exit(process.env.CI ? 1 : 0);
 }
+writeFileSync(join(out, "packages.txt"), `${folder}\n`); // for the type check of the tests
 writeTypes();
 const files = compress(await bundle(folder));
 const first = files.filter((file) => /index\.html$|\/app-|\/style-/.test(file.path)).reduce((sum, file) => sum + file.br, 0);

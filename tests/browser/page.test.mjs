@@ -1,0 +1,294 @@
+// The page of the console in a real browser: what a person sees and does, by mouse and by keyboard.
+//
+// TIDEMARK_CONSOLE_URL   the console
+// TIDEMARK_CHROMIUM      the browser
+// TIDEMARK_MODULES       the directory of node_modules
+// TIDEMARK_SCREENSHOTS   where screenshots go
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+
+const { TIDEMARK_CONSOLE_URL: URL_OF_CONSOLE, TIDEMARK_CHROMIUM, TIDEMARK_MODULES, TIDEMARK_SCREENSHOTS } = process.env;
+const require = createRequire(join(TIDEMARK_MODULES, "package.json"));
+const { chromium } = require("playwright-core");
+const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
+
+const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
+const PATIENCE_MS = 60_000;
+const origin = new URL(URL_OF_CONSOLE).origin;
+
+let browser;
+before(async () => {
+  browser = await chromium.launch({ executablePath: TIDEMARK_CHROMIUM, args: FLAGS });
+});
+after(() => browser?.close());
+
+// A page with its errors and its requests watched.
+async function open(path, { locale = "en-GB", dark = false, width = 1280, height = 900 } = {}) {
+  const context = await browser.newContext({ locale, colorScheme: dark ? "dark" : "light", viewport: { width, height }, bypassCSP: false });
+  const page = await context.newPage();
+  page.setDefaultTimeout(PATIENCE_MS);
+  page.problems = [];
+  page.on("console", (message) => ["error", "warning"].includes(message.type()) && page.problems.push(message.text()));
+  page.on("pageerror", (error) => page.problems.push(String(error)));
+  page.on("request", (request) => {
+    if (!request.url().startsWith(origin) && !request.url().startsWith("data:")) page.problems.push(`request to ${request.url()}`);
+  });
+  await page.goto(URL_OF_CONSOLE.replace(/\/$/, "") + path);
+  return page;
+}
+
+async function close(page) {
+  assert.deepEqual(page.problems, []);
+  await page.context().close();
+}
+
+async function ready(page) {
+  await page.locator(".count", { hasText: /240/ }).waitFor();
+  await page.locator(".tank-head strong").first().waitFor();
+}
+
+// No finding of any level. axe is added through the debugger, which the page's policy does not concern.
+async function accessible(page, what) {
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
+  const told = violations.map((each) => `${each.id}: ${each.help}: ${each.nodes.map((node) => node.target.join(" ")).join(", ")}`);
+  assert.deepEqual(told, [], what);
+}
+
+async function screenshot(page, name) {
+  await page.screenshot({ path: join(TIDEMARK_SCREENSHOTS, `${name}.png`), fullPage: true });
+}
+
+describe("the page Now", () => {
+  test("shows the nodes and sums of the cluster", async () => {
+    const page = await open("/");
+    await ready(page);
+    const api = await (await fetch(`${origin}/api/v1/summary`)).json();
+    assert.equal(api.sums.nodes, 240);
+    const shown = await page.locator(".tank").first().locator(".legend dd").first().innerText();
+    const cores = Number(shown.replace(/,/g, "").match(/[\d.]+/)[0]);
+    assert.ok(Math.abs(cores - api.sums.cpu.online / 1000) < 1, `${shown} for ${api.sums.cpu.online}`);
+    await page.locator(".uplot canvas").waitFor();
+    await screenshot(page, "now-light");
+    await close(page);
+  });
+
+  test("shows a node without reports as unknown, not as 0", async () => {
+    const page = await open("/?view=table&q=web-017");
+    const row = page.locator("tbody tr");
+    await row.waitFor();
+    assert.match(await row.innerText(), /no report/);
+    assert.match(await row.locator("td").nth(3).innerText(), /unknown/);
+    await close(page);
+  });
+
+  test("moves on the map by keyboard and opens a node", async () => {
+    const page = await open("/");
+    await ready(page);
+    await page.locator(".map canvas").focus();
+    const detail = page.locator("#map-detail");
+    await detail.filter({ hasText: "database-006" }).waitFor();
+    await page.keyboard.press("ArrowRight");
+    await detail.filter({ hasText: "database-012" }).waitFor();
+    await page.keyboard.press("End");
+    await detail.filter({ hasText: "web-239" }).waitFor();
+    await page.keyboard.press("Enter");
+    await page.locator("h1", { hasText: "web-239" }).waitFor();
+    assert.equal(await page.evaluate(() => document.activeElement.tagName), "H1", "the heading has the focus");
+    await close(page);
+  });
+
+  test("reaches everything by Tab and shows where the focus is", async () => {
+    const page = await open("/");
+    await ready(page);
+    const seen = [];
+    for (let i = 0; i < 60; ++i) {
+      await page.keyboard.press("Tab");
+      const here = await page.evaluate(() => {
+        const element = document.activeElement;
+        return element === document.body ? "" : `${element.tagName} ${element.getAttribute("aria-label") ?? element.textContent.trim().slice(0, 30)} ${getComputedStyle(element).outlineStyle}`;
+      });
+      if (here === "" || seen.includes(here)) break;
+      seen.push(here);
+    }
+    for (const wanted of [/^A Skip/, /^A Pools/, /^A Offline/, /^BUTTON Search/, /^BUTTON .*中文|切换/, /^BUTTON Dark/, /^INPUT Filter/, /^SELECT Pool/, /^BUTTON Table/, /^CANVAS/]) {
+      assert.ok(seen.some((each) => wanted.test(each)), `${wanted} in ${seen.join(" | ")}`);
+    }
+    assert.deepEqual(seen.filter((each) => each.endsWith(" none")), [], "each shows its focus");
+    await close(page);
+  });
+
+  test("finds a node by / and opens it", async () => {
+    const page = await open("/");
+    await ready(page);
+    await page.keyboard.press("/");
+    await page.keyboard.type("web-10");
+    await page.locator("[role=option]", { hasText: "web-100" }).waitFor();
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Enter");
+    await page.locator("h1", { hasText: "web-101" }).waitFor();
+    await close(page);
+  });
+
+  test("sorts and filters the table", async () => {
+    const page = await open("/?view=table");
+    await ready(page);
+    await page.getByRole("button", { name: "Online" }).click();
+    const first = await page.locator("tbody tr:not(.space) td").nth(3).innerText();
+    await page.getByRole("button", { name: "Online" }).click();
+    const last = await page.locator("tbody tr:not(.space) td").nth(3).innerText();
+    assert.ok(Number(first) > Number(last), `${first} > ${last}`);
+    await page.getByRole("searchbox").fill("database");
+    await page.locator(".count", { hasText: "40" }).waitFor();
+    assert.match(page.url(), /q=database/);
+    await close(page);
+  });
+});
+
+describe("other pages", () => {
+  test("the node page shows every term of the offer and the node's task", async () => {
+    const page = await open("/nodes/web-100");
+    const rows = page.locator(".waterfall tr");
+    await rows.first().waitFor();
+    const text = await page.locator(".waterfall").innerText();
+    for (const term of ["Capacity", "Margin above the water line", "Reserved", "Online pods", "Offered to Kubernetes"]) assert.match(text, new RegExp(term));
+    assert.match(text, /\[TM-BATCH-\d+\]/, "reasons have their ids");
+    await page.locator("tbody", { hasText: "task-100" }).waitFor({ state: "attached" }).catch(() => {});
+    await page.getByRole("button", { name: "Memory", exact: true }).click();
+    await page.locator(".waterfall", { hasText: "GiB" }).waitFor();
+    await screenshot(page, "node-light");
+    await close(page);
+  });
+
+  test("pools show their line, and a pool its week", async () => {
+    const page = await open("/pools");
+    await page.locator("h2 a", { hasText: "web" }).click();
+    await page.locator("h1", { hasText: "web" }).waitFor();
+    await page.locator(".uplot canvas").waitFor();
+    assert.match(await page.locator(".changes").innerText(), /window night/);
+    await screenshot(page, "pool-light");
+    await close(page);
+  });
+
+  test("offline work is counted by class, with the reason of what waits", async () => {
+    const page = await open("/offline?phase=waiting");
+    await page.locator(".count", { hasText: "12" }).waitFor();
+    const text = await page.locator("main").innerText();
+    for (const word of ["spark", "transcode", "training", "Insufficient kubernetes.io/batch-cpu"]) assert.ok(text.includes(word), word);
+    await screenshot(page, "offline-light");
+    await close(page);
+  });
+
+  test("an unknown page and an unknown node say so", async () => {
+    const page = await open("/nodes/nowhere");
+    await page.getByRole("alert").filter({ hasText: "nowhere" }).waitFor();
+    page.problems = page.problems.filter((each) => !/404/.test(each)); // the browser logs the answer
+    await close(page);
+    assert.equal((await fetch(`${origin}/nothing`)).status, 404);
+  });
+});
+
+describe("a change in the cluster", () => {
+  test("appears without a reload", async () => {
+    const page = await open("/");
+    await ready(page);
+    await page.evaluate(() => (globalThis.kept = true));
+    await fetch(process.env.TIDEMARK_CHANGE_URL, { method: "POST" });
+    await page.locator(".count", { hasText: "241" }).waitFor();
+    assert.equal(await page.evaluate(() => globalThis.kept), true);
+    await fetch(process.env.TIDEMARK_CHANGE_URL, { method: "DELETE" });
+    await page.locator(".count", { hasText: "240" }).waitFor();
+    await close(page);
+  });
+});
+
+describe("both languages and themes", () => {
+  for (const dark of [false, true]) {
+    for (const locale of ["en-GB", "zh-CN"]) {
+      test(`axe finds nothing: ${locale}, ${dark ? "dark" : "light"}`, async () => {
+        for (const path of ["/", "/?view=table", "/nodes/web-100", "/pools", "/pools/web", "/offline"]) {
+          const page = await open(path, { locale, dark });
+          await page.locator(".card").first().waitFor();
+          if (path.startsWith("/?") || path === "/") await ready(page);
+          if (path.startsWith("/nodes")) await page.locator(".waterfall").waitFor();
+          assert.equal(await page.evaluate(() => document.documentElement.lang), locale === "zh-CN" ? "zh-CN" : "en");
+          await accessible(page, `${path} ${locale} ${dark ? "dark" : "light"}`);
+          if (path === "/") await screenshot(page, `now-${locale}-${dark ? "dark" : "light"}`);
+          await close(page);
+        }
+      });
+    }
+  }
+
+  test("the search dialog has no finding", async () => {
+    const page = await open("/");
+    await ready(page);
+    await page.keyboard.press("/");
+    await page.locator("[role=option]").first().waitFor();
+    await accessible(page, "search");
+    await close(page);
+  });
+
+  test("Chinese is drawn with a Chinese font and has the words of the glossary", async () => {
+    const page = await open("/", { locale: "zh-CN" });
+    await ready(page);
+    const text = await page.locator("body").innerText();
+    for (const word of ["水位线", "离线", "在线"]) assert.ok(text.includes(word), word);
+    const widths = await page.evaluate(() => {
+      const pen = document.createElement("canvas").getContext("2d");
+      pen.font = "40px sans-serif";
+      const ink = (glyph) => {
+        pen.clearRect(0, 0, 80, 80);
+        pen.fillText(glyph, 10, 60);
+        return pen.getImageData(0, 0, 80, 80).data.filter((value, i) => i % 4 === 3 && value > 0).length;
+      };
+      return [ink("水"), ink("离"), ink("\uFFFF")];
+    });
+    assert.notEqual(widths[0], widths[1], "two characters look different");
+    await close(page);
+  });
+
+  test("the language and the theme can be changed, and stay", async () => {
+    const page = await open("/");
+    await ready(page);
+    await page.getByRole("button", { name: "切换到中文" }).click();
+    await page.locator("h1", { hasText: "现状" }).waitFor();
+    await page.getByRole("button", { name: "深色" }).click();
+    assert.equal(await page.evaluate(() => getComputedStyle(document.body).colorScheme || document.documentElement.dataset.theme), "dark");
+    await page.reload();
+    await page.locator("h1", { hasText: "现状" }).waitFor();
+    await close(page);
+  });
+
+  test("nothing is wider than a screen of 320 px", async () => {
+    for (const path of ["/", "/?view=table", "/nodes/web-100", "/pools/web", "/offline"]) {
+      const page = await open(path, { width: 320, height: 700 });
+      await page.locator(".card").first().waitFor();
+      if (path === "/") await ready(page);
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+      assert.ok(wide <= 320, `${path} is ${wide} px wide`);
+      await screenshot(page, `narrow${path.replace(/\W+/g, "-")}`);
+      await close(page);
+    }
+  });
+});
+
+describe("the server", () => {
+  test("refuses another host and a page of another site", async () => {
+    const page = await open("/");
+    await ready(page);
+    const headers = (await page.request.get(`${origin}/`)).headers();
+    assert.match(headers["content-security-policy"], /default-src 'none'.*script-src 'self'/);
+    await close(page);
+    const context = await browser.newContext();
+    const other = await context.newPage();
+    await other.route("http://other.example/", (route) => route.fulfill({ contentType: "text/html", body: "<title>other</title>" }));
+    await other.goto("http://other.example/");
+    const read = await other.evaluate((url) => fetch(url).then((answer) => `read ${answer.status}`, () => "refused"), `${origin}/api/v1/summary`);
+    assert.equal(read, "refused");
+    await context.close();
+  });
+});
