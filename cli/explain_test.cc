@@ -13,10 +13,10 @@
 
 #include "base/text.h"
 #include "cli/explain_config.h"
-#include "cli/last_eviction.h"
 #include "manager/testing/cluster.h"
 #include "model/ended_tasks.h"
 #include "model/names.h"
+#include "operate/last_eviction.h"
 #include "operate/testing/failing_transport.h"
 
 namespace tidemark::cli {
@@ -229,9 +229,9 @@ TEST_F(ExplainTest, ReadsEvictedSideFromEvents) {
     kube::Interner interner;
     const Json object = must("GET", "/api/v1/nodes/n1", nullptr);
     const auto node = kube::decode_node(object.dump(), manager::node_fields(), interner).value();
-    return net::testing::run_task(loop, clock, last_eviction(*client, node, {}, clock.wall(), 10s));
+    return net::testing::run_task(loop, clock, operate::last_eviction(*client, node, {}, clock.wall(), 10s));
   };
-  LastEviction last = found();
+  operate::LastEviction last = found();
   EXPECT_FALSE(last.kubernetes) << last.kubernetes->object;
   ASSERT_TRUE(last.yarn);
 

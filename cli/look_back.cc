@@ -298,8 +298,8 @@ Result<std::string> explain_node_at(const LookBack& options) {
   return answer;
 }
 
-Result<Remembered> remembered_of(const std::string& directory, const std::string& node, base::WallTime now) {
-  Remembered remembered;
+Result<operate::Remembered> remembered_of(const std::string& directory, const std::string& node, base::WallTime now) {
+  operate::Remembered remembered;
   TM_TRY_VOID(with_last({directory, node, now, false}, [&](const Found& found) -> Result<void> {
     if (!found.elsewhere.empty()) return fail(ErrorKind::kNotFound, found.elsewhere);
     if (!found.replayed.same) {

@@ -9,8 +9,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
-#include "model/resources.h"
-#include "policy/offer/offer.h"
+#include "operate/explain.h"
 
 namespace tidemark::cli {
 
@@ -26,18 +25,9 @@ struct LookBack {
 // kNotFound where the journal does not reach; the error says how far it does.
 Result<std::string> explain_node_at(const LookBack& options);
 
-// What the manager remembers of a node, by the last decision in its journal: for who decides as it would now.
-struct Remembered {
-  policy::OfferState state;  // as if the time had not passed in which it could hear of no node
-  base::Duration unheard;    // which is that much
-  std::optional<model::Resources> least_ever;
-  policy::LastEvicted evicted;
-  base::MonotonicTime now;  // of the clock that these are of
-  base::WallTime decided;
-  std::string who;  // and when, for people
-};
-// An error says why the state is unknown: nothing is recorded, another process led since, or the silence is too long.
-Result<Remembered> remembered_of(const std::string& directory, const std::string& node, base::WallTime now);
+// By the last decision in the journal: for a decision as the manager would make it now. An error says why it is
+// unknown: nothing is recorded, another process led since, or the silence is too long.
+Result<operate::Remembered> remembered_of(const std::string& directory, const std::string& node, base::WallTime now);
 
 struct ReplayOptions {
   std::string directory;

@@ -9,7 +9,8 @@
 #include "console/documents.h"
 #include "console/guard.h"
 #include "console/page.h"
-#include "kube/convert.h"
+#include "kube/objects.h"
+#include "operate/explain.h"
 
 namespace tidemark::console {
 namespace {
@@ -181,7 +182,15 @@ net::Task<Result<std::string>> Api::node_detail(std::string name) {
   if (const auto bytes = co_await parts_.client.get(kube::kNodeMetrics, "", name, kReadLimit)) {
     if (auto metric = kube::decode_node_metric(*bytes, {}, interner)) uses = std::move(metric->pods);
   }
-  Result<Json> explanation = co_await parts_.explain(parts_.client, name);
+  operate::ExplainQuestion question;
+  question.node = name;
+  question.config_namespace = parts_.settings.config_namespace;
+  question.config_name = parts_.settings.config_name;
+  question.zones = parts_.settings.zones;
+  question.limit = kReadLimit;
+  const auto explained = co_await operate::explain_node(parts_.loop, parts_.client, std::move(question));
+  Result<Json> explanation =
+      explained ? Result<Json>(operate::render_json(*explained)) : std::unexpected(explained.error());
   const auto row = parts_.view.rows().find(name);
   if (row == parts_.view.rows().end()) co_return fail(ErrorKind::kNotFound, "there is no node ", base::in_quotes(name));
   std::string body =

@@ -2,13 +2,11 @@
 // one node is read from the API server, by the same code as `tidemark explain node`.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
 
 #include "base/clock.h"
-#include "base/json.h"
 #include "base/result.h"
 #include "console/stream.h"
 #include "console/view.h"
@@ -18,16 +16,13 @@
 
 namespace tidemark::console {
 
-// The JSON of `tidemark explain node NAME -o json`.
-using ExplainNode = std::function<net::Task<Result<Json>>(kube::Client& client, std::string node)>;
-
 struct ApiParts {
   net::EventLoop& loop;
   kube::Client& client;
   View& view;
   Stream& stream;
-  std::string cluster;  // shown in the header of the page
-  ExplainNode explain;
+  ViewOptions settings;  // their location
+  std::string cluster;   // shown in the header of the page
 };
 
 class Api {

@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "console/api.h"
 #include "console/documents.h"
 #include "console/guard.h"
 #include "console/page.h"
@@ -25,9 +26,9 @@ class Running final : public Console {
       : loop_(loop),
         log_(std::move(log)),
         cluster_(options.cluster),
-        view_(loop, client, log_, metrics, random.fork(), std::move(options.view)),
+        view_(loop, client, log_, metrics, random.fork(), options.view),
         stream_(loop, metrics, base::cat(random.next() & 0xffffffff), [this] { return snapshot(); }),
-        api_({loop, client, view_, stream_, std::move(options.cluster), std::move(options.explain)}) {
+        api_({loop, client, view_, stream_, std::move(options.view), std::move(options.cluster)}) {
     view_.on_change([this](const View::Change& change) { stream_.publish(delta(change)); });
   }
 
@@ -91,10 +92,6 @@ class Running final : public Console {
 };
 
 }  // namespace
-
-void declare_listen_flag(base::Flags& flags, std::string_view name, ConsoleOptions& options) {
-  flags.text(name, options.listen, "loopback address of the web page; port 0 picks one").placeholder("HOST:PORT");
-}
 
 Result<std::unique_ptr<Console>> Console::make(net::EventLoop& loop, kube::Client& client, base::Log log,
                                                base::Registry& metrics, base::Random random, ConsoleOptions options) {

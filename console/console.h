@@ -5,12 +5,10 @@
 #include <memory>
 #include <string>
 
-#include "base/flags.h"
 #include "base/log.h"
 #include "base/metrics.h"
 #include "base/random.h"
 #include "base/result.h"
-#include "console/api.h"
 #include "console/view.h"
 #include "kube/client.h"
 #include "net/loop.h"
@@ -22,11 +20,7 @@ struct ConsoleOptions {
   std::string listen = "127.0.0.1:8090";
   ViewOptions view;
   std::string cluster;  // its name on the page
-  ExplainNode explain;
 };
-
-// --listen, and the location of the settings.
-void declare_listen_flag(base::Flags& flags, std::string_view name, ConsoleOptions& options);
 
 class Console {
  public:

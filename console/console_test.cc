@@ -135,9 +135,6 @@ class ConsoleTest : public ::testing::Test {
     ConsoleOptions options;
     options.listen = std::move(listen);
     options.cluster = "a test";
-    options.explain = [](kube::Client&, std::string name) -> net::Task<Result<Json>> {
-      co_return Json::object({{"node", Json(name)}});
-    };
     TM_TRY(console, Console::make(loop, *client, log, metrics, base::Random(2), std::move(options)));
     console->start();
     net::HttpClientConfig config;
@@ -268,6 +265,8 @@ TEST_F(ConsoleTest, ShowsOneNodeWithExplanationTasksAndUse) {
              [](const Json& each) { return number(each, "total") == 1 && column(each, "cpuSold", 0) == Json(5'000); });
   const Json detail = read("/api/v1/nodes/n1");
   EXPECT_EQ(detail.text_at("explanation", "node"), "n1");
+  EXPECT_EQ(number(detail, "explanation", "kubernetes.io/batch-cpu", "capacity"), 32'000);
+  EXPECT_FALSE(detail.at("explanation", "sources")->as_array().empty());
   const Json& shown = detail.member("tasks")->as_array().at(0);
   EXPECT_EQ(shown.text_at("name"), "t1");
   EXPECT_EQ(shown.text_at("state"), "running");

@@ -204,7 +204,7 @@ class Running final : public Embedded {
     http.tls->client_ca.text = credentials.authority.certificate_pem;
     TM_TRY(server_, net::serve_on(std::move(socket), loop_, log_.named("apiserver"), std::move(http), api_->handler()));
     TM_TRY(kubeconfig_, write_kubeconfig(options.data_dir, credentials, server_->address()));
-    if (options.console.explain) TM_TRY_VOID(begin_console(options, random.fork()));
+    if (options.console.listen != "0") TM_TRY_VOID(begin_console(options, random.fork()));
 
     // One process is its own leader.
     options.manager.leader_elect = false;
@@ -343,7 +343,8 @@ void declare_flags(base::Flags& flags, EmbeddedOptions& options) {
   flags.text("listen", options.listen, "address of the API server; port 0 picks one").placeholder("HOST:PORT");
   flags.boolean("keep", options.keep, "objects survive a restart");
   options.console.listen = "127.0.0.1:0";
-  console::declare_listen_flag(flags, "console-addr", options.console);
+  flags.text("console-addr", options.console.listen, "loopback address of the web console; port 0 picks one, 0 is off")
+      .placeholder("HOST:PORT");
   options.manager.metrics_address = "127.0.0.1:0";
   options.manager.queries_per_second = 500;  // both ends are ours
   options.manager.query_burst = 500;

@@ -26,12 +26,12 @@ struct EmbeddedOptions {
   std::string listen = "127.0.0.1:6443";
   bool keep = true;  // objects survive a restart (SQLite in the data folder)
   manager::ManagerOptions manager;
-  journal::AuditFileOptions audit;  // of what the manager writes; none unless told
-  bool pods = false;                // this machine is a node
-  std::string settings;             // the file of settings, with pods; "": defaults
-  agent::AgentOptions agent;        // with pods
-  runtime::RuntimeOptions runtime;  // the same; node_name and shim_argv are to be given
-  console::ConsoleOptions console;  // `explain` not set: there is none
+  journal::AuditFileOptions audit;                 // of what the manager writes; none unless told
+  bool pods = false;                               // this machine is a node
+  std::string settings;                            // the file of settings, with pods; "": defaults
+  agent::AgentOptions agent;                       // with pods
+  runtime::RuntimeOptions runtime;                 // the same; node_name and shim_argv are to be given
+  console::ConsoleOptions console{.listen = "0"};  // "0": none
 };
 
 void declare_flags(base::Flags& flags, EmbeddedOptions& options);

@@ -1,7 +1,6 @@
 #include "base/text.h"
 #include "console/console.h"
 #include "main/cluster.h"
-#include "main/explain_node.h"
 #include "main/process.h"
 #include "main/shared_flags.h"
 #include "main/zones.h"
@@ -17,7 +16,7 @@ int run_console(const std::vector<std::string>& args) {
   options.view.zones = zones_of_machine();
   LogOptions log_options;
   flags.group("Page");
-  console::declare_listen_flag(flags, "listen", options);
+  flags.text("listen", options.listen, "loopback address of the page; port 0 picks one").placeholder("HOST:PORT");
   declare_cluster_flags(flags, cluster_options);
   declare_settings_flags(flags, options.view.config_namespace, options.view.config_name);
   declare_log_flags(flags, log_options);
@@ -40,7 +39,6 @@ int run_console(const std::vector<std::string>& args) {
   auto cluster = connect_cluster(loop, log, random.fork(), cluster_options, client_config);
   if (!cluster) return failed(cluster.error());
   options.cluster = cluster->source;
-  options.explain = explain_node_of(loop, options.view);
   auto console = console::Console::make(loop, *cluster->client, log, metrics, random.fork(), std::move(options));
   if (!console) return failed(console.error());
   (*console)->start();

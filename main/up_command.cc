@@ -8,7 +8,6 @@
 #include "embedded/embedded.h"
 #include "embedded/service_manager.h"
 #include "main/audit.h"
-#include "main/explain_node.h"
 #include "main/process.h"
 #include "main/zones.h"
 #include "runtime/shim/shim.h"
@@ -55,7 +54,6 @@ int run_up(const std::vector<std::string>& args) {
   Signals signals(loop);
   int code = kDone;
   options.console.view.zones = options.manager.zones;
-  options.console.explain = explain_node_of(loop, options.console.view);
   auto embedded = embedded::Embedded::start(loop, log, metrics, base::Random::seed_from_system(), std::move(options),
                                             [&](const Error& error) {
                                               code = failed(error);

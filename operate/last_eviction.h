@@ -14,7 +14,7 @@
 #include "manager/evictions/pod_end.h"
 #include "net/task.h"
 
-namespace tidemark::cli {
+namespace tidemark::operate {
 
 struct LastEviction {
   struct Told {
@@ -33,4 +33,4 @@ struct LastEviction {
 net::Task<LastEviction> last_eviction(kube::Client& client, const kube::Node& node,
                                       std::span<const manager::PodEnd> ends, base::WallTime now, base::Duration limit);
 
-}  // namespace tidemark::cli
+}  // namespace tidemark::operate

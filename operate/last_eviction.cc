@@ -1,4 +1,4 @@
-#include "cli/last_eviction.h"
+#include "operate/last_eviction.h"
 
 #include <algorithm>
 #include <utility>
@@ -10,7 +10,7 @@
 #include "manager/state/mark_write.h"
 #include "model/ended_tasks.h"
 
-namespace tidemark::cli {
+namespace tidemark::operate {
 namespace {
 
 constexpr std::string_view kNodeEvents = "default";  // the namespace of events about what has none
@@ -84,4 +84,4 @@ net::Task<LastEviction> last_eviction(kube::Client& client, const kube::Node& no
   co_return last;
 }
 
-}  // namespace tidemark::cli
+}  // namespace tidemark::operate
