@@ -22,6 +22,12 @@ SERVES_S = 20
 AROUND_S = 3  # until the load begins to run, its warm-up, and its last answers
 
 
+def console_in(output: str) -> str:
+    """The address of the console that `tidemark up` printed."""
+    found = re.search(r"^console +(\S+)$", output, re.M)
+    return found[1] if found else ""
+
+
 class OnTidemark:
     def __init__(self, binary: Path, data: Path, group: str, listen: str = "127.0.0.1:0", more: tuple[str, ...] = ()):
         self.binary, self.data, self.group = binary, data, group
@@ -31,6 +37,7 @@ class OnTidemark:
         self.output = data / "up.log"
         self.server: subprocess.Popen | None = None
         self.kubeconfig: Path | None = None
+        self.console = ""  # the address of the page
 
     def add_flags(self, *flags: str) -> None:
         """Before it is started."""
@@ -42,6 +49,7 @@ class OnTidemark:
         with open(self.output, "wb") as log:
             self.server = processes.start(self._command, stdout=log, stderr=subprocess.STDOUT)
         self.kubeconfig = Path(self._until("named no kubeconfig", START_S, lambda: (re.search(r"^kubeconfig +(\S+)$", self.log(), re.M) or [None, None])[1]))
+        self.console = console_in(self.log())
         self._until("has no node", START_S, lambda: self._answers("ps"))
 
     def log(self) -> str:

@@ -15,7 +15,7 @@ from pathlib import Path
 from driver import build, go_programs, kubernetes, packages, processes
 from driver.console import Failed, WrongUse, say, step
 from demo import measure, on_yarn, plain_groups, plot, samples, service, show, table
-from demo.on_tidemark import OnTidemark
+from demo.on_tidemark import OnTidemark, console_in
 from demo.on_yarn import OnYarn
 from driver.paths import BUILD, ROOT
 from support import owners
@@ -216,7 +216,7 @@ def _example(options: Options) -> int:
                 on_yarn.show(yarn)
         if options.once:
             return 0
-        print(ways_on(options.data, up.kubeconfig), flush=True)
+        print(ways_on(options.data, up.kubeconfig, up.console), flush=True)
         if yarn:
             print(on_yarn.ways_on(yarn, TIDEMARK), flush=True)
         say(f"up until Ctrl-C, or {stop_command(options.data)}")
@@ -224,8 +224,10 @@ def _example(options: Options) -> int:
         raise Failed(f"`tidemark up` ended by itself with {up.server.returncode}:\n{up.log()[-4000:]}")
 
 
-def ways_on(data: Path, kubeconfig: Path) -> str:
+def ways_on(data: Path, kubeconfig: Path, console: str) -> str:
     return "\n".join([
+        f"In a browser on this machine: {console}                    # the same, live",
+        "",
         "In another terminal:",
         f"  export TIDEMARK_DATA_DIR={data}",
         f"  {TIDEMARK} local top                                        # use of the machine, limited tasks and reasons",
@@ -262,7 +264,8 @@ def _samples(options: Options) -> int:
         for node in nodes:
             print(f"\n$ build/tidemark explain node {node}")
             print(processes.capture([BUILD / "tidemark", "explain", "node", node, "--kubeconfig", kubeconfig], cwd=ROOT), end="")
-        print("\n" + way_in(kubeconfig, kubernetes.built().get("kubectl") or shutil.which("kubectl")), flush=True)
+        print("\nIn a browser on this machine: " + console_in((data / "up.log").read_text(errors="replace")))
+        print(way_in(kubeconfig, kubernetes.built().get("kubectl") or shutil.which("kubectl")), flush=True)
         if options.once:
             return 0
         say("up until Ctrl-C")
