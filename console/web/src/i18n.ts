@@ -44,7 +44,7 @@ const en = {
   ofKnown: "{n} of {total} nodes report",
   overview: "Cluster",
   nodes: "Nodes",
-  nodesCount: "{n} nodes",
+  nodesCount: "Nodes: {n}",
   node: "Node",
   pool: "Pool",
   state: "State",
@@ -55,7 +55,8 @@ const en = {
   table: "Table",
   resource: "Resource",
   mapLabel: "Map of all nodes. Arrow keys move, Enter opens a node.",
-  mapHelp: "Each tank is a node: online use below, offline use above it. The mark is the water line.",
+  mapHelpNamed: "Each bar is a node: online use, then offline use. The mark is the water line.",
+  mapHelp: "Each tank is a node: online use below, offline use above it. The light part is above the water line.",
   filter: "Filter by name",
   allPools: "All pools",
   state_on: "on",
@@ -70,7 +71,7 @@ const en = {
   problems: "Problems",
   noProblems: "No problems found.",
   problemsUnread: "Not checked yet: nodes, reports and settings are needed.",
-  severity_bad: "bad",
+  severity_bad: "error",
   severity_warn: "warning",
   severity_ok: "ok",
   fix: "Fix",
@@ -226,7 +227,8 @@ const zh: Texts = {
   table: "表格",
   resource: "资源",
   mapLabel: "全部节点的地图。方向键移动，回车打开节点。",
-  mapHelp: "每个水箱是一个节点：下部为在线用量，上部为离线用量，刻线为水位线。",
+  mapHelpNamed: "每个条是一个节点：先在线用量，后离线用量，刻线为水位线。",
+  mapHelp: "每个水箱是一个节点：下部为在线用量，上部为离线用量，浅色部分在水位线以上。",
   filter: "按名称筛选",
   allPools: "全部资源池",
   state_on: "开启",
@@ -373,6 +375,7 @@ export function number(value: number, digits = 0): string {
 // Milli-cores as cores.
 export function cores(milli: number): string {
   const value = milli / 1000;
+  if (value === 0) return "0";
   return number(value, Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2);
 }
 

@@ -15,7 +15,7 @@ function layOut(count: number, width: number): Layout {
     const columns = Math.max(1, Math.min(count, Math.floor(width / 150)));
     return { columns, rows: Math.ceil(count / columns), width: Math.min(260, width / columns), height: 64, gap: 8, named: true };
   }
-  const area = width * Math.min(460, Math.max(160, count / 4));
+  const area = width * Math.min(Math.max(460, window.innerHeight * 0.4), Math.max(160, count / 4));
   const cell = Math.max(6, Math.min(26, Math.floor(Math.sqrt(area / count))));
   const columns = Math.max(1, Math.floor(width / cell));
   return { columns, rows: Math.ceil(count / columns), width: cell, height: cell, gap: cell < 10 ? 1 : 2, named: false };
@@ -32,7 +32,7 @@ function describe(row: NodeRow, resource: Resource): string {
   return parts.join(" · ");
 }
 
-type Colours = Record<"tank" | "online" | "offline" | "line" | "text" | "muted" | "focus" | "warn", string>;
+type Colours = Record<"tank" | "above" | "online" | "offline" | "line" | "text" | "muted" | "focus" | "warn", string>;
 function colours(element: Element): Colours {
   const style = getComputedStyle(element);
   const value = (name: string) => style.getPropertyValue(name).trim();
@@ -44,7 +44,7 @@ function colours(element: Element): Colours {
     return getComputedStyle(probe).color;
   };
   const out = {
-    tank: resolved("--tank"), online: resolved("--online"), offline: resolved("--offline"), line: resolved("--water"),
+    tank: resolved("--tank"), above: resolved("--above"), online: resolved("--online"), offline: resolved("--offline"), line: resolved("--water"),
     text: resolved("--text"), muted: resolved("--muted"), focus: resolved("--focus"), warn: resolved("--warn"),
   };
   probe.remove();
@@ -71,17 +71,19 @@ function draw(canvas: HTMLCanvasElement, nodes: NodeRow[], layout: Layout, resou
     const bar = rowBar(row, resource);
     const known = bar.online !== null && bar.offline !== null && bar.capacity > 0;
     const share = (value: number) => Math.max(0, Math.min(1, value / bar.capacity));
-    pen.fillStyle = c.tank;
+    pen.fillStyle = layout.named ? c.above : c.tank;
     pen.fillRect(x, y, w, h);
+    if (!layout.named && bar.line !== null && bar.capacity > 0) {
+      pen.fillStyle = c.above;
+      pen.fillRect(x, y, w, h - Math.round(h * share(bar.line)));
+    }
     if (layout.named) {
       const top = y + 30;
       const tall = h - 38;
       const inner = w - 16;
+      pen.fillStyle = c.tank;
+      pen.fillRect(x + 8, top, inner, tall);
       if (known) {
-        pen.globalAlpha = 0.25;
-        pen.fillStyle = c.muted;
-        pen.fillRect(x + 8, top, inner, tall);
-        pen.globalAlpha = 1;
         pen.fillStyle = c.online;
         pen.fillRect(x + 8, top, inner * share(bar.online!), tall);
         pen.fillStyle = c.offline;
@@ -121,10 +123,6 @@ function draw(canvas: HTMLCanvasElement, nodes: NodeRow[], layout: Layout, resou
         pen.moveTo(x + w / 2, y + h);
         pen.lineTo(x + w, y + h / 2);
         pen.stroke();
-      }
-      if (bar.line !== null && h >= 10) {
-        pen.fillStyle = c.line;
-        pen.fillRect(x, y + h - Math.round(h * share(bar.line)), w, 1);
       }
       if (row.state !== "on") {
         pen.fillStyle = c.warn;
@@ -198,7 +196,7 @@ export function NodeMap({ nodes, resource }: { nodes: NodeRow[]; resource: Resou
       go(nodePath(nodes[selected]!.name));
     }
   };
-  const shown = selected >= 0 && nodes[selected] ? describe(nodes[selected]!, resource) : t("mapHelp");
+  const shown = selected >= 0 && nodes[selected] ? describe(nodes[selected]!, resource) : t(layout.named ? "mapHelpNamed" : "mapHelp");
   language.value;
   return (
     <div class="map" ref={holder}>

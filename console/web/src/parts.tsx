@@ -1,5 +1,6 @@
 // Small parts that several pages use.
 import type { ComponentChildren } from "preact";
+import { useId } from "preact/hooks";
 import type { NodeRow, NodeState, Report } from "@api";
 import { amount, amountWithUnit, percent, t, type Key, type Resource } from "./i18n";
 
@@ -23,8 +24,8 @@ export function ReportMark({ report }: { report: Report }) {
   );
 }
 
-export function Card(props: { title: string; id?: string; side?: ComponentChildren; class?: string; children: ComponentChildren }) {
-  const id = props.id ?? `card-${props.title.replace(/\W+/g, "-")}`;
+export function Card(props: { title: string; side?: ComponentChildren; class?: string; children: ComponentChildren }) {
+  const id = useId();
   return (
     <section class={`card ${props.class ?? ""}`} aria-labelledby={id}>
       <div class="card-head">

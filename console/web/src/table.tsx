@@ -53,7 +53,7 @@ export function Table<T>(props: {
       class={virtual ? "table virtual" : "table"}
       ref={holder}
       tabIndex={0}
-      role="region"
+      role="group"
       aria-label={props.label}
       onScroll={(event) => virtual && setTop(event.currentTarget.scrollTop)}
     >

@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import type { NodeDetail, Task } from "@api";
 import { useRead } from "../api";
 import { age, amount, amountWithUnit, duration, moment, t, type Key, type Resource } from "../i18n";
-import { Bar, Card, Choice, Failure, ReportMark, State, Title, rowBar } from "../parts";
+import { Bar, Card, Choice, Failure, Legend, ReportMark, State, Title, rowBar } from "../parts";
 import { poolPath } from "../router";
 import { nodeByName, tick } from "../store";
 import { Table, type Column } from "../table";
@@ -169,7 +169,11 @@ function Why({ detail, name }: { detail: NodeDetail; name: string }) {
           ))}
         </ul>
       )}
-      <p class="note">{t("whyHelp", { name })}</p>
+      <p class="note">
+        {t("whyHelp", { name })
+          .split("`")
+          .map((part, i) => (i % 2 === 1 ? <code key={part}>{part}</code> : part))}
+      </p>
       <details>
         <summary>{t("otherTerms")}</summary>
         <Terms value={further} />
@@ -184,7 +188,7 @@ function Sources({ explanation }: { explanation: Json }) {
   return (
     <details>
       <summary>{t("sources")}</summary>
-      <div class="table" tabIndex={0} role="region" aria-label={t("sources")}>
+      <div class="table" tabIndex={0} role="group" aria-label={t("sources")}>
         <table>
           <thead>
             <tr>
@@ -221,7 +225,7 @@ export function taskColumns(withNode: boolean, withUse: boolean): Column<Task>[]
   const all: (Column<Task> | null)[] = [
     { key: "name", title: t("task"), value: (task) => `${task.namespace}/${task.name}`, cell: (task) => <span title={`${task.namespace}/${task.name}`}>{task.name}<span class="note"> {task.namespace}</span></span> },
     { key: "class", title: t("class"), value: (task) => task.class || "–" },
-    { key: "state", title: t("state"), value: (task) => task.state, cell: (task) => <TaskState state={task.state} /> },
+    { key: "state", title: t("status"), value: (task) => task.state, cell: (task) => <TaskState state={task.state} /> },
     withNode ? { key: "node", title: t("node"), value: (task) => task.node, cell: (task) => (task.node ? <a href={`/nodes/${encodeURIComponent(task.node)}`}>{task.node}</a> : "–") } : null,
     { key: "cpu", title: `${t("cpu")}: ${t("requested")}`, number: true, value: (task) => task.cpu, cell: (task) => amount("cpu", task.cpu) },
     withUse ? { key: "cpuUsed", title: t("used"), number: true, value: (task) => task.cpuUsed ?? null, cell: (task) => <span class={task.cpuUsed == null ? "unknown" : undefined}>{amount("cpu", task.cpuUsed)}</span> } : null,
@@ -253,13 +257,22 @@ export function NodePage({ name }: { name: string }) {
         </div>
       )}
       {row && (
-        <div class="pair">
+        <div class="card pair">
           {(["cpu", "memory"] as const).map((resource) => (
             <div key={resource}>
               <p class="pair-head">
                 <span>{t(resource)}</span> <span class="number">{amountWithUnit(resource, resource === "cpu" ? row.cpuCapacity : row.memoryCapacity)}</span>
               </p>
               <Bar resource={resource} label={t(resource)} values={rowBar(row, resource)} />
+              <Legend
+                items={[
+                  { kind: "online", label: t("online"), value: amount(resource, rowBar(row, resource).online) },
+                  { kind: "offline", label: t("offlineUse"), value: amount(resource, rowBar(row, resource).offline) },
+                  { kind: "line", label: t("waterLine"), value: amount(resource, rowBar(row, resource).line) },
+                  { kind: "none", label: t("offered"), value: amount(resource, resource === "cpu" ? row.cpuOffered : row.memoryOffered) },
+                  { kind: "none", label: t("sold"), value: amount(resource, resource === "cpu" ? row.cpuSold : row.memorySold) },
+                ]}
+              />
             </div>
           ))}
         </div>
@@ -293,7 +306,7 @@ export function NodePage({ name }: { name: string }) {
             )}
           </Card>
           <Card title={t("conditions")}>
-            <div class="table" tabIndex={0} role="region" aria-label={t("conditions")}>
+            <div class="table" tabIndex={0} role="group" aria-label={t("conditions")}>
               <table>
                 <thead>
                   <tr>

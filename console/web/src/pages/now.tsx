@@ -2,7 +2,7 @@
 import { useMemo, useState } from "preact/hooks";
 import type { Amounts, Finding, History, NodeRow } from "@api";
 import { useRead } from "../api";
-import { age, amount, amountWithUnit, clock, cores, bytes, percent, t, type Key, type Resource } from "../i18n";
+import { age, amount, amountWithUnit, clock, bytes, number, percent, t, type Key, type Resource } from "../i18n";
 import { NodeMap } from "../map";
 import { Amount, Bar, Card, Choice, Legend, ReportMark, State, Title, rowBar } from "../parts";
 import { Plot } from "../plot";
@@ -33,7 +33,7 @@ function Tank({ resource, sum, nodesKnown, nodesTotal }: { resource: Resource; s
           { kind: "none", label: t("sold"), value: amount(resource, sum.sold) },
         ]}
       />
-      {nodesKnown < nodesTotal && <p class="note">{t("ofKnown", { n: nodesKnown, total: nodesTotal })}</p>}
+      {nodesKnown < nodesTotal && <p class="note">{t("ofKnown", { n: number(nodesKnown), total: number(nodesTotal) })}</p>}
     </div>
   );
 }
@@ -112,9 +112,9 @@ function HourOf({ resource }: { resource: Resource }) {
         label={t("lastHour")}
         at={value.at}
         series={series}
-        height={200}
+        height={260}
         max={resource === "cpu" ? capacity / 1000 : capacity}
-        format={(each) => (resource === "cpu" ? cores(each * 1000) : bytes(each))}
+        format={(each) => (each === 0 ? "0" : resource === "cpu" ? number(each, each < 10 && !Number.isInteger(each) ? 1 : 0) : bytes(each))}
       />
       <p class="note">{t("historyStart", { time: clock(value.at[0]!) })}</p>
     </>
@@ -175,7 +175,7 @@ function Nodes({ resource, setResource }: { resource: Resource; setResource: (ne
         </div>
       }
     >
-      <p class="note count">{t("nodesCount", { n: shown.length })}</p>
+      <p class="note count">{t("nodesCount", { n: number(shown.length) })}</p>
       {view === "map" ? <NodeMap nodes={shown} resource={resource} /> : <Table label={t("nodes")} columns={columns} rows={shown} rowKey={(row) => row.name} sort="name" />}
     </Card>
   );
@@ -191,7 +191,7 @@ export function Now() {
         <p class="states">
           {(["on", "observe", "draining", "off"] as const).filter((state) => state === "on" || sums[state] > 0).map((state) => (
             <span key={state}>
-              <State state={state} /> {sums[state]}
+              <State state={state} /> {number(sums[state])}
             </span>
           ))}
         </p>

@@ -62,7 +62,7 @@ export function Offline() {
               </div>
             }
           >
-            <p class="note count">{t("shown", { n: value.tasks.length, total: value.total })}</p>
+            <p class="note count">{t("shown", { n: number(value.tasks.length), total: number(value.total) })}</p>
             {value.tasks.length > 0 && <Table label={t("tasks")} columns={taskColumns(true, false)} rows={value.tasks} rowKey={(task) => `${task.namespace}/${task.name}`} />}
           </Card>
         </>

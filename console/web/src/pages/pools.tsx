@@ -21,14 +21,14 @@ function PoolCard({ pool, linked }: { pool: Pool; linked: boolean }) {
   return (
     <section class="card pool" aria-label={pool.name}>
       <div class="card-head">
-        <h2>{linked ? <a href={poolPath(pool.name)}>{pool.name}</a> : t("overview")}</h2>
+        <h2>{linked ? <a href={poolPath(pool.name)}>{pool.name}</a> : t("now")}</h2>
         <p class="states">
-          <span>{t("nodesCount", { n: sums.nodes })}</span>
+          <span>{t("nodesCount", { n: number(sums.nodes) })}</span>
           {(["on", "observe", "draining", "off"] as const)
             .filter((state) => sums[state] > 0)
             .map((state) => (
               <span key={state}>
-                <State state={state} /> {sums[state]}
+                <State state={state} /> {number(sums[state])}
               </span>
             ))}
         </p>
