@@ -203,6 +203,10 @@ net::Task<Result<std::string>> Api::node_detail(std::string name) {
 }
 
 void Api::page(net::HttpExchange& exchange, std::string_view path) {
+  if (path == "/metrics") {
+    net::Headers headers = answer_headers("text/plain; version=0.0.4; charset=utf-8", "no-store");
+    return exchange.respond(200, std::move(headers), net::make_buffer(parts_.metrics.text()));
+  }
   if (path == "/api/openapi.json") return respond_json(exchange, std::string(openapi_text()));
   const std::string_view file = is_page_path(path) ? "/index.html" : path;
   const auto files = page_files();

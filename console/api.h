@@ -1,5 +1,5 @@
-// The HTTP interface of the console: the page, /api/v1 and the event stream. Answers come from the View; the detail of
-// one node is read from the API server, by the same code as `tidemark explain node`.
+// The HTTP interface of the console: the page, /api/v1, the event stream and /metrics. Answers come from the View; the
+// detail of one node is read from the API server, by the same code as `tidemark explain node`.
 #pragma once
 
 #include <map>
@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/clock.h"
+#include "base/metrics.h"
 #include "base/result.h"
 #include "console/stream.h"
 #include "console/view.h"
@@ -21,6 +22,7 @@ struct ApiParts {
   kube::Client& client;
   View& view;
   Stream& stream;
+  const base::Registry& metrics;
   ViewOptions settings;  // their location
   std::string cluster;   // shown in the header of the page
 };

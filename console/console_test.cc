@@ -360,6 +360,13 @@ TEST_F(ConsoleTest, RefusesAnotherHostAndUnknownPaths) {
   EXPECT_EQ(written.headers.get("allow"), "GET, HEAD");
 }
 
+TEST_F(ConsoleTest, ServesItsMetrics) {
+  ASSERT_TRUE(start());
+  const auto answer = get("/metrics");
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_NE(answer.body.find("tidemark_console_stream_readers 0"), std::string::npos) << answer.body;
+}
+
 TEST_F(ConsoleTest, RefusesToListenOffLoopback) {
   for (const char* address : {"0.0.0.0:0", ":0", "192.168.0.1:0", "example.com:80", "unix:/tmp/console"}) {
     const auto started = start(address);
