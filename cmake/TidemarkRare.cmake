@@ -7,7 +7,7 @@
 # main (.text.startup) stays in front too.
 
 # Modules, and how a mangled name says that something is of one.
-set(TIDEMARK_RARE_MODULES cli embedded hadoop kube_memory manager operate runtime yarn_copilot yarn_operator)
+set(TIDEMARK_RARE_MODULES cli console embedded hadoop kube_memory manager operate runtime yarn_copilot yarn_operator)
 set(TIDEMARK_RARE_kube_memory 4kube6memory)
 # Of policy/: what the manager, the scheduler of one machine and the commands decide and write; an agent's decisions stay in front.
 set(TIDEMARK_RARE_POLICIES calendar incident job_life ledger local_queue nodeslo offer overcommit profile render rollout settings)

@@ -6,6 +6,17 @@
 #include "main/zones.h"
 
 namespace tidemark::main {
+namespace {
+
+// Of "kubeconfig /home/ann/.kube/config (context prod)" the context: the page has little room.
+std::string name_of(const std::string& source) {
+  constexpr std::string_view kContext = "(context ";
+  const auto at = source.find(kContext);
+  if (at == std::string::npos || !source.ends_with(')')) return source;
+  return source.substr(at + kContext.size(), source.size() - at - kContext.size() - 1);
+}
+
+}  // namespace
 
 int run_console(const std::vector<std::string>& args) {
   base::Flags flags("tidemark console",
@@ -38,7 +49,7 @@ int run_console(const std::vector<std::string>& args) {
   client_config.metrics = &metrics;
   auto cluster = connect_cluster(loop, log, random.fork(), cluster_options, client_config);
   if (!cluster) return failed(cluster.error());
-  options.cluster = cluster->source;
+  options.cluster = name_of(cluster->source);
   auto console = console::Console::make(loop, *cluster->client, log, metrics, random.fork(), std::move(options));
   if (!console) return failed(console.error());
   (*console)->start();
