@@ -18,8 +18,8 @@ namespace tidemark::console {
 
 struct ConsoleOptions {
   std::string listen = "127.0.0.1:8090";
-  ViewOptions view;
-  std::string cluster;  // its name on the page
+  ViewOptions view{};
+  std::string cluster{};  // its name on the page
 };
 
 class Console {
