@@ -182,7 +182,7 @@ std::optional<base::WallTime> parse_moment(std::string_view text, base::WallTime
 namespace {
 
 // The last decision up to a time, made again, with what else its journal tells.
-struct Found {
+struct FoundDecision {
   const journal::Start& start;
   const manager::RecordedDecisions& decisions;
   const manager::Replayed& replayed;
@@ -193,7 +193,7 @@ struct Found {
   std::string elsewhere;   // why another journal has to be asked what was in force; "" where nothing says so
 };
 
-std::string other_journal(const LookBack& options, base::WallTime decided, const Found& found) {
+std::string other_journal(const LookBack& options, base::WallTime decided, const FoundDecision& found) {
   if (found.lead && !found.lead->leads && found.lead->at >= decided) {
     return base::cat("this process no longer led from ", moment(found.lead->at), " on (epoch ", found.lead->epoch,
                      "); the journal of the process that led shows what was in force");
@@ -207,7 +207,7 @@ std::string other_journal(const LookBack& options, base::WallTime decided, const
 }
 
 // An error where there is none. What `use` is given lasts as long as the call.
-Result<void> with_last(const LookBack& options, const std::function<Result<void>(const Found&)>& use) {
+Result<void> with_last(const LookBack& options, const std::function<Result<void>(const FoundDecision&)>& use) {
   TM_TRY(const auto reader, journal::Reader::open(options.directory));
   std::optional<base::WallTime> oldest;
   journal::Damage damage;
@@ -235,7 +235,7 @@ Result<void> with_last(const LookBack& options, const std::function<Result<void>
     TM_TRY(const auto replayed, decisions.replay(*search.found));
     const base::WallTime decided = replayed.record.basis.now;
     const base::Duration unheard = unheard_since(decided, options.at, silences);
-    Found found{*segment->start(), decisions, replayed, failed, lead, damage, unheard, {}};
+    FoundDecision found{*segment->start(), decisions, replayed, failed, lead, damage, unheard, {}};
     found.elsewhere = other_journal(options, decided, found);
     return use(found);
   }
@@ -267,7 +267,7 @@ policy::Grounds grounds_then(const manager::DecisionRecord& record, const manage
 
 Result<std::string> explain_node_at(const LookBack& options) {
   std::string answer;
-  TM_TRY_VOID(with_last(options, [&](const Found& found) -> Result<void> {
+  TM_TRY_VOID(with_last(options, [&](const FoundDecision& found) -> Result<void> {
     TM_TRY(const auto decision, found.decisions.as_recorded(found.replayed));
     const manager::DecisionRecord& record = found.replayed.record;
     std::vector<std::string> notes;
@@ -300,7 +300,7 @@ Result<std::string> explain_node_at(const LookBack& options) {
 
 Result<operate::Remembered> remembered_of(const std::string& directory, const std::string& node, base::WallTime now) {
   operate::Remembered remembered;
-  TM_TRY_VOID(with_last({directory, node, now, false}, [&](const Found& found) -> Result<void> {
+  TM_TRY_VOID(with_last({directory, node, now, false}, [&](const FoundDecision& found) -> Result<void> {
     if (!found.elsewhere.empty()) return fail(ErrorKind::kNotFound, found.elsewhere);
     if (!found.replayed.same) {
       return fail(ErrorKind::kUnsupported, "the manager's policy (", found.start.version,

@@ -252,7 +252,7 @@ TEST_F(ConsoleTest, FiltersNodesAndColumns) {
   node("a1", Json::object({{"pool", "night"}}));
   node("b1");
   map("tidemark-config", "config.yaml",
-      "schema: 1\npools:\n- name: night\n  nodeSelector: {matchLabels: {pool: night}}\n");
+      "schema: 1\nmode: enforce\npools:\n- name: night\n  nodeSelector: {matchLabels: {pool: night}}\n");
   ASSERT_TRUE(start());
   const Json night = read_until("/api/v1/nodes?pool=night&columns=name,state",
                                 [](const Json& each) { return number(each, "total") == 1; });
@@ -272,6 +272,7 @@ TEST_F(ConsoleTest, ShowsOneNodeWithExplanationTasksAndUse) {
   node("n1");
   report("n1", "t1");
   task("t1", "n1");
+  map("slo-controller-config", "colocation-config", "{\"enable\":true}");
   ASSERT_TRUE(start());
   read_until("/api/v1/nodes",
              [](const Json& each) { return number(each, "total") == 1 && column(each, "cpuSold", 0) == Json(5'000); });
@@ -306,7 +307,7 @@ TEST_F(ConsoleTest, CountsOfflineTasksByClass) {
 
 TEST_F(ConsoleTest, ShowsPoolsWithTheirLine) {
   map("tidemark-config", "config.yaml",
-      "schema: 1\npools:\n- name: night\n  nodeSelector: {matchLabels: {pool: night}}\n");
+      "schema: 1\nmode: enforce\npools:\n- name: night\n  nodeSelector: {matchLabels: {pool: night}}\n");
   node("a1", Json::object({{"pool", "night"}}));
   ASSERT_TRUE(start());
   const Json pools = read_until("/api/v1/pools", [](const Json& each) {
@@ -319,6 +320,15 @@ TEST_F(ConsoleTest, ShowsPoolsWithTheirLine) {
   EXPECT_EQ(detail.at("week", "at")->as_array().size(), detail.at("week", "cpu")->as_array().size());
   EXPECT_GT(detail.at("week", "at")->as_array().size(), 600u);
   EXPECT_EQ(get("/api/v1/pools/day").status, 404);
+}
+
+TEST_F(ConsoleTest, ReportsSettingsThatCannotBeUsed) {
+  map("tidemark-config", "config.yaml", "schema: 1\n");
+  node("n1");
+  ASSERT_TRUE(start());
+  read_until("/api/v1/problems", [](const Json& each) {
+    return each.dump().find("ConfigMap tidemark-config: mode: missing") != std::string::npos;
+  });
 }
 
 TEST_F(ConsoleTest, ReportsProblemsWithTheirNodes) {

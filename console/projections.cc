@@ -33,6 +33,14 @@ bool requests_sold(const kube::Pod& pod) {
   });
 }
 
+// By its own labels and priority. Koordinator counts a pod without requests as BE; most such pods are system pods.
+bool is_marked_offline(const kube::Pod& pod) {
+  const kube::Text* label = pod.meta.labels.find(model::kPriorityClassLabel);
+  const auto priority =
+      model::priority_class_raw(label == nullptr ? std::nullopt : std::optional(label->view()), pod.priority);
+  return is_offline(priority, model::parse_qos(pod.meta.labels.get(model::kQosClassLabel)));
+}
+
 std::uint32_t seconds(const std::optional<base::WallTime>& time) {
   if (!time) return 0;
   const auto whole = std::chrono::floor<std::chrono::seconds>(time->since_epoch).count();
@@ -173,9 +181,8 @@ std::size_t Task::bytes() const {
 Result<Task> decode_task(std::string_view bytes, kube::Interner& interner) {
   static const kube::PodFields fields = task_fields();
   TM_TRY(kube::Pod pod, kube::decode_pod(bytes, fields, interner));
-  const model::PodView view = kube::to_pod_view(pod);
   Task task;
-  task.offline = requests_sold(pod) || is_offline(view.priority, view.qos);
+  task.offline = requests_sold(pod) || is_marked_offline(pod);
   task.meta = {std::move(pod.meta.ns), std::move(pod.meta.name), std::move(pod.meta.resource_version)};
   if (!task.offline) return task;
   task.node = std::move(pod.node_name);

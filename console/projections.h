@@ -33,7 +33,7 @@ struct NodeReport {
 };
 Result<NodeReport> decode_node_report(std::string_view bytes, kube::Interner& interner);
 
-// A pod that requests batch or mid resources, or has an offline priority.
+// A pod that requests batch or mid resources, or is marked as offline by a label or its priority.
 struct Task {
   ProjectionMeta meta;
   kube::Text node;  // empty: not bound yet

@@ -7,28 +7,44 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
+#include "base/log.h"
+#include "base/testing/clock.h"
 #include "base/text.h"
-#include "net/testing/http.h"
+#include "net/http_client.h"
+#include "net/http_server.h"
 #include "net/testing/loop.h"
 
 namespace tidemark::console {
 namespace {
 
 using namespace std::chrono_literals;
-using net::testing::HttpPair;
-using net::testing::Wire;
+using base::cat;
 
 class StreamTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    pair.begin([this](net::HttpExchange& exchange) { return stream.serve(exchange); });
+    net::HttpServerConfig config;
+    config.listen = "127.0.0.1:0";
+    auto made = net::HttpServer::listen(loop, log, std::move(config),
+                                        [this](net::HttpExchange& exchange) { return stream.serve(exchange); });
+    ASSERT_TRUE(made) << made.error().message;
+    server = std::move(*made);
+    net::HttpClientConfig to;
+    to.url = *net::parse_url(cat("http://", server->address()));
+    client = std::make_unique<net::HttpClient>(loop, nullptr, std::move(to));
+  }
+  void TearDown() override {
+    client.reset();
+    server.reset();
   }
 
   std::unique_ptr<net::HttpStream> open(std::string_view last_event_id = {}) {
-    auto asked = net::testing::get_request("/api/v1/stream");
+    net::HttpRequest asked;
+    asked.target = "/api/v1/stream";
     if (!last_event_id.empty()) asked.headers.set("last-event-id", last_event_id);
-    auto opened = pair.open(std::move(asked));
+    auto opened = net::testing::run_task(loop, client->open(std::move(asked), kLimit));
     EXPECT_TRUE(opened) << opened.error().message;
     return std::move(*opened);
   }
@@ -36,19 +52,23 @@ class StreamTest : public ::testing::Test {
   std::string read_until(net::HttpStream& from, std::string_view words) {
     std::string got;
     while (got.find(words) == std::string::npos) {
-      const auto piece = pair.read(from);
+      const auto piece = net::testing::run_task(loop, from.read(kLimit));
       if (!piece || !*piece) break;
       got += **piece;
     }
     return got;
   }
 
-  HttpPair pair{Wire::kClear};
+  static constexpr base::Duration kLimit = std::chrono::hours(1);
+  base::testing::Clock clock;
+  net::EventLoop loop{clock};
+  base::Log log{clock, {base::LogLevel::kError, base::LogFormat::kText, [](std::string_view) {}}};
+  std::unique_ptr<net::HttpServer> server;
+  std::unique_ptr<net::HttpClient> client;
   base::Registry metrics;
   int snapshots = 0;
   std::string padding;
-  Stream stream{pair.loop, metrics, "run", [this] { return base::cat("{\"snapshot\":", ++snapshots, padding, "}"); },
-                10s};
+  Stream stream{loop, metrics, "run", [this] { return cat("{\"snapshot\":", ++snapshots, padding, "}"); }, 10s};
 };
 
 TEST_F(StreamTest, SendsASnapshotThenDeltas) {
@@ -69,7 +89,7 @@ TEST_F(StreamTest, MakesOneSnapshotForAllReaders) {
 }
 
 TEST_F(StreamTest, ResumesAfterTheLastFrame) {
-  for (int i = 1; i <= 3; ++i) stream.publish(base::cat("{\"a\":", i, "}"));
+  for (int i = 1; i <= 3; ++i) stream.publish(cat("{\"a\":", i, "}"));
   const auto reader = open("run-1");
   EXPECT_EQ(read_until(*reader, "\"a\":3}\n\n"),
             "id: run-2\nevent: delta\ndata: {\"a\":2}\n\nid: run-3\nevent: delta\ndata: {\"a\":3}\n\n");
@@ -85,7 +105,7 @@ TEST_F(StreamTest, ResetsAReaderOfAnotherRun) {
 TEST_F(StreamTest, ResetsAReaderWhoseFramesAreGone) {
   stream.publish("{\"a\":1}");
   stream.publish("{\"a\":2}");
-  pair.clock.advance(Stream::kFrameLife + 1s);
+  clock.advance(Stream::kFrameLife + 1s);
   stream.publish("{\"a\":3}");
   const auto reader = open("run-1");
   EXPECT_TRUE(read_until(*reader, "\"snapshot\":1}\n\n").starts_with("id: run-3\nevent: reset\n"));
@@ -101,21 +121,21 @@ TEST_F(StreamTest, ResetsAReaderThatClaimsAFutureFrame) {
 TEST_F(StreamTest, SendsACommentWhileNothingChanges) {
   const auto reader = open();
   read_until(*reader, "}\n\n");
-  EXPECT_TRUE(net::testing::run_real_until(pair.loop, [&] { return stream.readers() == 1; }));
-  pair.clock.advance(Stream::kComment);
+  EXPECT_TRUE(net::testing::run_real_until(loop, [&] { return stream.readers() == 1; }));
+  clock.advance(Stream::kComment);
   EXPECT_EQ(read_until(*reader, "\n\n"), ": still here\n\n");
 }
 
 TEST_F(StreamTest, CutsAReaderThatDoesNotRead) {
-  padding = base::cat(",\"p\":\"", std::string(8 << 20, 'x'), "\"");  // more than the kernel takes
+  padding = cat(",\"p\":\"", std::string(8 << 20, 'x'), "\"");  // more than the kernel takes
   const auto reader = open();
   const auto good = open();
-  ASSERT_TRUE(net::testing::run_real_until(pair.loop, [&] { return stream.readers() == 2; }));
+  ASSERT_TRUE(net::testing::run_real_until(loop, [&] { return stream.readers() == 2; }));
   std::string read = read_until(*good, "}\n\n");
   EXPECT_GT(read.size(), std::size_t{8} << 20);
-  pair.loop.run_ready();
-  pair.clock.advance(10s);
-  EXPECT_TRUE(net::testing::run_real_until(pair.loop, [&] { return stream.readers() == 1; }));
+  loop.run_ready();
+  clock.advance(10s);
+  EXPECT_TRUE(net::testing::run_real_until(loop, [&] { return stream.readers() == 1; }));
   stream.publish("{\"a\":1}");
   EXPECT_NE(read_until(*good, "\"a\":1").find("delta"), std::string::npos);
 }

@@ -259,7 +259,6 @@ class Running final : public Embedded {
     made.cluster = options.pods ? options.runtime.node_name : "tidemark up";
     TM_TRY(console_, console::Console::make(loop_, *console_client_, log_.named("console"), console_metrics_,
                                             random.fork(), std::move(made)));
-    console_->start();
     return {};
   }
 
@@ -275,6 +274,9 @@ class Running final : public Embedded {
       if (wanted) *settings = std::make_unique<SettingsFile>(around.loop, around.client, around.log, path, space);
       TM_CO_TRY_VOID(co_await install(around.client, around.log, space, settings->get()));
       installed_ = true;
+      loop_.post_from_any_thread([this] {
+        if (console_) console_->start();
+      });
       co_return Result<void>();
     };
     config.make = [this, settings,

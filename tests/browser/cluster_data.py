@@ -2,7 +2,6 @@
 
 import base64
 import json
-import re
 import ssl
 import urllib.error
 import urllib.request
@@ -14,6 +13,7 @@ SILENT = "web-017"  # no agent reported yet
 OFF = "web-005"  # somebody switched it off
 
 SETTINGS = """schema: 1
+mode: enforce
 calendars:
 - name: nights
   timeZone: UTC
@@ -32,10 +32,11 @@ class Api:
     """The API server of a kubeconfig that `tidemark up` wrote."""
 
     def __init__(self, kubeconfig: Path):
-        text = kubeconfig.read_text()
-        self.server = re.search(r"server: (\S+)", text)[1].strip('"')
-        self.token = re.search(r"token: (\S+)", text)[1].strip('"')
-        self.context = ssl.create_default_context(cadata=base64.b64decode(re.search(r"certificate-authority-data: (\S+)", text)[1].strip('"')).decode())
+        config = json.loads(kubeconfig.read_text())
+        cluster = config["clusters"][0]["cluster"]
+        self.server = cluster["server"]
+        self.token = config["users"][0]["user"]["token"]
+        self.context = ssl.create_default_context(cadata=base64.b64decode(cluster["certificate-authority-data"]).decode())
 
     def call(self, method: str, path: str, body: dict, content: str = "application/json") -> dict:
         request = urllib.request.Request(self.server + path, json.dumps(body).encode(), {"content-type": content, "authorization": f"Bearer {self.token}"}, method=method)

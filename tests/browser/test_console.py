@@ -82,6 +82,7 @@ class Console(unittest.TestCase):
     def _has_kinds(self, api: cluster_data.Api) -> bool:
         try:
             api.call("GET", "/apis/slo.koordinator.sh/v1alpha1/nodemetrics", {})
+            api.call("GET", "/api/v1/namespaces/koordinator-system", {})
             return True
         except OSError:
             return False
