@@ -16,9 +16,9 @@ SETTINGS = """schema: 1
 mode: enforce
 calendars:
 - name: nights
-  timeZone: UTC
+  zone: UTC
   entries:
-  - {name: night, start: "0 22 * * *", for: 8h, cpuPercent: 80, memoryPercent: 80}
+  - {name: night, cron: "0 22 * * *", for: 8h, cpu: 80, memory: 80}
 pools:
 - name: web
   nodeSelector: {matchLabels: {role: web}}

@@ -130,6 +130,11 @@ export function Failure({ error }: { error: string }) {
   );
 }
 
+// A text of the API, with commands in backticks.
+export function Words({ text }: { text: string }) {
+  return <>{text.split("`").map((part, i) => (i % 2 === 1 ? <code key={i}>{part}</code> : part))}</>;
+}
+
 // A heading that takes the focus when a page opens.
 export function Title({ children }: { children: ComponentChildren }) {
   return <h1 tabIndex={-1}>{children}</h1>;

@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import type { NodeDetail, Task } from "@api";
 import { useRead } from "../api";
 import { age, amount, amountWithUnit, duration, moment, t, type Key, type Resource } from "../i18n";
-import { Bar, Card, Choice, Failure, Legend, ReportMark, State, Title, rowBar } from "../parts";
+import { Bar, Card, Choice, Failure, Legend, ReportMark, State, Title, Words, rowBar } from "../parts";
 import { poolPath } from "../router";
 import { nodeByName, tick } from "../store";
 import { Table, type Column } from "../table";
@@ -170,9 +170,7 @@ function Why({ detail, name }: { detail: NodeDetail; name: string }) {
         </ul>
       )}
       <p class="note">
-        {t("whyHelp", { name })
-          .split("`")
-          .map((part, i) => (i % 2 === 1 ? <code key={part}>{part}</code> : part))}
+        <Words text={t("whyHelp", { name })} />
       </p>
       <details>
         <summary>{t("otherTerms")}</summary>

@@ -4,7 +4,7 @@ import type { Amounts, Finding, History, NodeRow } from "@api";
 import { useRead } from "../api";
 import { age, amount, amountWithUnit, clock, bytes, number, percent, t, type Key, type Resource } from "../i18n";
 import { NodeMap } from "../map";
-import { Amount, Bar, Card, Choice, Legend, ReportMark, State, Title, rowBar } from "../parts";
+import { Amount, Bar, Card, Choice, Legend, ReportMark, State, Title, Words, rowBar } from "../parts";
 import { Plot } from "../plot";
 import { nodePath, query, setQuery } from "../router";
 import { nodes, poolNames, problems, summary, tick } from "../store";
@@ -50,10 +50,10 @@ function Problem({ finding }: { finding: Finding }) {
         </span>
         <span class="problem-what">{finding.what}</span>
       </p>
-      <p>{finding.found}</p>
+      <p class="found"><Words text={finding.found} /></p>
       {finding.fix && (
         <p class="fix">
-          <span>{t("fix")}:</span> {finding.fix}
+          <span>{t("fix")}:</span> <Words text={finding.fix} />
         </p>
       )}
       {names.length > 0 && (
