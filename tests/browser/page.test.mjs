@@ -238,7 +238,7 @@ describe("both languages and themes", () => {
     const text = await page.locator("body").innerText();
     for (const word of ["水位线", "离线", "在线"]) assert.ok(text.includes(word), word);
     const widths = await page.evaluate(() => {
-      const pen = document.createElement("canvas").getContext("2d");
+      const pen = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
       pen.font = "40px sans-serif";
       const ink = (glyph) => {
         pen.clearRect(0, 0, 80, 80);

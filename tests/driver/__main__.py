@@ -136,14 +136,14 @@ VERBS = {
     "setup": Verb("setup", "install what is missing, by Debian package name",
                   "Checks with dpkg-query and installs only what is missing; without root it prints the line to run and exits 1.\n"
                   "Nothing is missing: a fraction of a second. build, test, up and the others call it by themselves. What only one group\n"
-                  "of tests wants (containerd, runc and busybox-static: node; qemu-system-x86: vm; Java and Maven: yarn) is installed when that\n"
+                  "of tests wants (containerd, runc and busybox-static: node; qemu-system-x86: vm; Java and Maven: yarn; chromium: browser) is installed when that\n"
                   "group begins.", _setup),
     "build": Verb("build [PRESET]", "build everything; leaves build/tidemark",
                   f"PRESET: {', '.join(PRESETS)}; dev when not given. The folder is build/ for dev and build-PRESET/ for the others.", _build),
     "test": Verb("test [GROUP…|real|affected] [--only=NAME]", "run the unit tests, or other groups",
                  "Without a group: unit. No Go, no Java, no virtual machine; without root, tests that need root are skipped by name.\n\n"
                  "{groups}\n"
-                 "  real      contract, node, vm, cluster, yarn, asan and tsan\n"
+                 "  real      contract, node, vm, cluster, yarn, browser, asan and tsan\n"
                  "  affected  of these, the tests whose code was changed since --base REV (default: the newest commit older than 12 hours);\n"
                  "            --plan only prints which. If they do not fit into the time, a selection by the hash of the commit runs.\n\n"
                  "--only=NAME runs the tests of one group that have NAME in their names: ./dev test cluster --only=faults\n\n"

@@ -34,7 +34,7 @@ from support.cluster import control
 from support.patience import PATIENCE_S
 
 ALL_SKIPPED = 77
-REAL_GROUPS = ("contract", "node", "cluster", "yarn", "vm", "long")  # these need what ./dev provides
+REAL_GROUPS = ("contract", "node", "cluster", "yarn", "vm", "browser", "long")  # these need what ./dev provides
 # A test that runs longer is killed and fails. The slowest take a tenth of it on an idle machine.
 LIMIT_S = {"long": 7200.0}
 LIMIT_DEFAULT_S = 1800.0

@@ -27,6 +27,8 @@ YARN = {
     **HADOOP,
     "krb5-kdc": "krb5kdc", "krb5-admin-server": "kadmin.local", "krb5-user": "kinit",  # a KDC of a test's own: the machine's is not started
 }
+BROWSER = {"chromium": "chromium", "nodejs": "node", "npm": "npm"}
+CHINESE_FONT = "fonts-wqy-zenhei"
 # The same of a release for another architecture: it is started once, in emulation.
 EMULATOR = {"qemu-user-static": "qemu-aarch64-static"}
 

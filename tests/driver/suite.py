@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from driver import build, deploy_tools, fuzz, node, packages, plan, processes, results, vm, yarn
+from driver import browser, build, deploy_tools, fuzz, node, packages, plan, processes, results, vm, yarn
 from driver.cluster import CLUSTERS, Fixtures
 from driver.console import Failed, WrongUse, loud, say
 from driver.kubernetes import find_go
@@ -29,20 +29,21 @@ GROUPS = {
     "vm": "a kernel with cgroup v2 in an emulated machine",
     "cluster": "components and faults on a real kube-apiserver",
     "yarn": "a real ResourceManager and NodeManager",
+    "browser": "the page of the console in Chromium",
     "asan": "unit tests of the lower layers under AddressSanitizer",
     "tsan": "suites with Concurrent in their names under ThreadSanitizer",
     "long": "takes hours: soaks, fuzzers, the other unit tests under sanitizers, a build of single files, previous versions",
 }
-REAL = ["contract", "node", "vm", "cluster", "yarn", "asan", "tsan"]
+REAL = ["contract", "node", "vm", "cluster", "yarn", "browser", "asan", "tsan"]
 SETS = {"real": REAL}
 PRESETS = {"asan": "asan", "tsan": "tsan", "asan_long": "asan", "tsan_long": "tsan"}  # groups that have a build of their own
 # Tests side by side. Those of clusters wait more than they work, those of nodes most.
-JOBS = {"contract": 1, "node": CLUSTERS, "vm": 1, "cluster": 2, "yarn": 2, "long": 1}
+JOBS = {"contract": 1, "node": CLUSTERS, "vm": 1, "cluster": 2, "yarn": 2, "browser": 1, "long": 1}
 NEED_CLUSTER = {"contract", "node", "cluster", "yarn", "long"}
-PROVIDERS = {"node": node, "yarn": yarn, "vm": vm, "long": yarn}
+PROVIDERS = {"node": node, "yarn": yarn, "vm": vm, "browser": browser, "long": yarn}
 NEED_DEPLOY_TOOLS = {"node": ["helm"], "yarn": ["helm"], "cluster": ["helm", "promtool"]}
 IN_A_GUEST = ["linux_test", "agent_test", "yarn_copilot_test"]  # unit test programs that the group vm runs in its machine
-SECOND_TRY = {"contract", "node", "vm", "cluster", "yarn"}  # in CI: they drive other programs by the wall clock
+SECOND_TRY = {"contract", "node", "vm", "cluster", "yarn", "browser"}  # in CI: they drive other programs by the wall clock
 LIMIT = "TIDEMARK_TEST_MINUTES"
 GRACE_S = 480  # a test that began before the limit is killed, and fails, so long after it
 LONG_FUZZ_S = 2700  # all fuzzers together
