@@ -11,7 +11,7 @@ namespace tidemark::console {
 namespace {
 
 constexpr std::string_view kNoStore = "no-store";
-// No inline script and no inline style attribute; nothing from another host; in nobody's frame.
+// No inline script and no inline style attribute; nothing from another host; no other page may frame it.
 constexpr std::string_view kContentSecurityPolicy =
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src "
     "'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";

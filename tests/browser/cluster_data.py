@@ -10,7 +10,7 @@ from pathlib import Path
 
 NODES = 240
 SILENT = "web-017"  # no agent reported yet
-OFF = "web-005"  # somebody switched it off
+OFF = "web-005"  # switched off by its label
 
 SETTINGS = """schema: 1
 mode: enforce
