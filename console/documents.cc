@@ -318,8 +318,7 @@ std::optional<std::string> pool_document(View& view, std::string_view name, base
     column("at", [](const policy::PreviewPoint& point) { return seconds(point.at); });
     column("cpu", [](const policy::PreviewPoint& point) { return point.plan.cpu.hold; });
     column("memory", [](const policy::PreviewPoint& point) { return point.plan.memory.hold; });
-    const std::vector<policy::Disagreement> none;
-    Json changes = policy::render_json(policy::PreviewView{calendar, overrides, points, none, false});
+    Json changes = policy::render_json(policy::PreviewView{calendar, overrides, points});
     json.key("changes").raw(changes["changes"].dump());
     json.end_object();
   } else {
