@@ -62,9 +62,9 @@ class Console(unittest.TestCase):
             "TIDEMARK_CHROMIUM": shutil.which("chromium") or "chromium",
         }
         done = subprocess.run(
-            ["node", "--test", "--test-concurrency=1", HERE / "page.test.mjs"], stdin=subprocess.DEVNULL, capture_output=True, text=True, env=environment, timeout=LIMIT_S
+            ["node", "--test", "--test-reporter=spec", "--test-concurrency=1", HERE / "page.test.mjs"], stdin=subprocess.DEVNULL, capture_output=True, text=True, env=environment, timeout=LIMIT_S
         )
-        self.assertEqual(0, done.returncode, done.stdout[-20000:] + done.stderr[-4000:])
+        self.assertEqual(0, done.returncode, done.stdout[-8000:] + done.stderr[-2000:])
 
     def test_types_of_the_page(self):
         modules = Path(os.environ["TIDEMARK_MODULES"]) / "node_modules"

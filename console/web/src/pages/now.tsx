@@ -78,7 +78,7 @@ function Problems() {
       {!read && <p class="note">{t("problemsUnread")}</p>}
       {read && found?.findings.length === 0 && <p class="note">{t("noProblems")}</p>}
       {found && found.findings.length > 0 && (
-        <ul>
+        <ul tabIndex={0} aria-label={t("problems")}>
           {found.findings.map((finding, i) => (
             <Problem key={`${finding.fact}-${i}`} finding={finding} />
           ))}
