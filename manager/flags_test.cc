@@ -104,7 +104,7 @@ TEST(ManagerFlags, DefaultRequestRateFitsTenThousandNodes) {
   std::optional<base::Duration> last;
   for (int i = 0; i < 2 * kNodes; ++i) last = budget.reserve(now, std::chrono::hours(1));
   ASSERT_TRUE(last);
-  EXPECT_LE(*last, std::chrono::seconds(20)) << "an edit reaches all nodes";
+  EXPECT_LE(*last, std::chrono::seconds(10)) << "an edit reaches all nodes";
 }
 
 TEST(ManagerFlags, ReportsUnsupportedRequests) {

@@ -45,8 +45,8 @@ struct ManagerOptions {
   std::int64_t workers = 4;  // nodes decided at the same time
   // Enough for 10,000 nodes. The API server protects itself by priority and fairness: it answers 429, and the client
   // waits as its Retry-After says.
-  double queries_per_second = 1000;
-  std::int64_t query_burst = 1000;
+  double queries_per_second = 5000;
+  std::int64_t query_burst = 5000;
   WebhookOptions webhooks;  // kAuto means off here: the caller knows where the process runs and decides
 };
 

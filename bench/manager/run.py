@@ -2,8 +2,8 @@
 
 The API server is bench/manager/fleet_server.cc: kube/memory over TLS and HTTP/2, in memory only, with 10,000 nodes, a NodeMetric of
 each and 300,000 pods, no two alike (fleet.h); then with 1,000 nodes, and with half the pods on those. It says when a change was
-committed and when the write that answers it was; this script reads all else. If a figure counts writes, the manager gets a larger
-budget than its default of 30 requests a second (QPS), and logs warnings only; all else is as installed. Each round is a
+committed and when the write that answers it was; this script reads all else. The manager logs warnings only; all else, its budget of
+requests included, is as installed. Each round is a
 fresh process of the manager. CPU is what the scheduler gave all of its threads (/proc/PID/task/*/schedstat, kernel part included),
 memory is VmRSS and VmHWM of /proc/PID/status. No figure comes from the manager itself.
 
@@ -60,7 +60,6 @@ UPDATES = 20_000
 UPDATE_RATE = 1_000
 WRITE_RATE = 500
 USUAL, NEAR, FAR = 1000, 1010, 2000  # ‰ of usual use: near is no reason for a write, far is
-QPS = 5_000
 READY_S = 120
 SETTLE_S = 120
 REST_S = 2
@@ -216,7 +215,7 @@ class Fleet:
             manager.end()
 
         self.server.ask("mark")
-        manager = self.manager(f"--kube-api-qps={QPS}", f"--kube-api-burst={QPS}")
+        manager = self.manager()
         try:
             found["ready"].append(manager.ready())
             found["ready_cpu"].append(manager.cpu())
@@ -256,7 +255,7 @@ class Fleet:
 
     def own_round(self, found: dict[str, list]) -> None:
         journal = self._folder / f"journal-{next(self._differ)}"
-        manager = self.manager(f"--kube-api-qps={QPS}", f"--kube-api-burst={QPS}", f"--journal-dir={journal}")
+        manager = self.manager(f"--journal-dir={journal}")
         try:
             found["own_ready"].append(manager.ready())
             manager.come_to_rest()
