@@ -165,7 +165,7 @@ VERBS = {
                "  --samples          instead: the sample nodes of deploy/samples/, what each may sell and why, without this machine", _up),
     "bench": Verb("bench [SUITE…] [--dry-run]", "measure, and append the figures to bench/ledger.jsonl",
                   "Runs the programs registered under bench/ (all suites when none is named). --dry-run prints the figures and\n"
-                  "writes nothing. `bench tables` rewrites docs/figures.md and the aims in bench/README.md from the ledger.", _bench),
+                  "writes nothing. `bench tables` rewrites docs/figures.md and bench/all_figures.md from the ledger.", _bench),
     "tidy": Verb("tidy [--all|FILE…]", "layer table, bans, dead files, clang-tidy",
                  "The checks of tests/tidy, then clang-tidy-19 and clang-include-cleaner-19 over the given files, or over the files that changed\n"
                  "since the upstream branch (without one: since the newest commit older than 12 hours). --all: over all files. A file that was found clean is not looked at again until\n"

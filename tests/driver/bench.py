@@ -108,7 +108,7 @@ def _figure(line: str, suite: str) -> dict | None:
 def commit() -> str:
     head = processes.capture(["git", "rev-parse", "--short=12", "HEAD"], cwd=ROOT).strip()
     # The ledger and its table change by measuring; they do not make the measured code another.
-    changed = processes.capture(["git", "status", "--porcelain", "--untracked-files=no", "--", ".", f":!{figures.LEDGER}", f":!{figures.TABLE}"], cwd=ROOT)
+    changed = processes.capture(["git", "status", "--porcelain", "--untracked-files=no", "--", ".", *(f":!{made}" for made in (figures.LEDGER, figures.TABLE, figures.ALL))], cwd=ROOT)
     return head + ("-dirty" if changed.strip() else "")
 
 

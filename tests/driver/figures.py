@@ -1,4 +1,4 @@
-"""bench/ledger.jsonl: every figure ever quoted, a line of JSON each, and docs/figures.md, which is made from it.
+"""bench/ledger.jsonl: every measured figure, a line of JSON each, and the two pages that are made from it and from bench/aims.json.
 
   figure    dotted name, suite first: kube.list_decode_10k
   value     a number; unit: ms, MiB, events/s …
@@ -8,12 +8,15 @@
 
 import json
 import re
+import subprocess
 from pathlib import Path
 
-from driver import aims
-
 LEDGER = "bench/ledger.jsonl"
+AIMS = "bench/aims.json"
 TABLE = "docs/figures.md"
+ALL = "bench/all_figures.md"
+HEADLINES_MAX, OLD_COMMITS, OLD = 25, 200, " (old)"
+_PASSES = {"<=": lambda value, limit: value <= limit, "<": lambda value, limit: value < limit, ">=": lambda value, limit: value >= limit}
 FIELDS = {"figure": str, "value": (int, float), "unit": str, "n": int, "spread": list, "command": str, "commit": str, "machine": str, "date": str}
 
 
@@ -62,50 +65,65 @@ def _latest(entries: list[dict]) -> dict[str, dict]:
     return {entry["figure"]: entry for entry in entries}
 
 
+def aims(root: Path) -> list[dict]:
+    file = root / AIMS
+    return json.loads(file.read_text())["aims"] if file.exists() else []
+
+
+def verdict(entry: dict, must: str) -> str:
+    """By the median, and by the round that was farthest from the aim."""
+    sign, limit = must.split()
+    passes = _PASSES[sign]
+    if passes(entry["spread"][0 if sign == ">=" else 1], float(limit)):
+        return "met"
+    return "met by the median only" if passes(entry["value"], float(limit)) else "**missed**"
+
+
+def _row(entry: dict, *cells: str) -> str:
+    low, high = (_number(value) for value in entry["spread"])
+    value, command = f"{_number(entry['value'])} {entry['unit']} ({low} … {high})", f"`{entry['command']}`"
+    return f"| {' | '.join([*cells, value, str(entry['n']), command, entry['commit']])} |"
+
+
+def _is_old(root: Path, commit: str) -> bool:
+    """A working copy without the commit (a shallow one) cannot tell its age: it counts as old."""
+    count = subprocess.run(["git", "-C", root, "rev-list", "--count", f"{commit.removesuffix('-dirty')}..HEAD"], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    return count.returncode != 0 or int(count.stdout) > OLD_COMMITS
+
+
 def pages(root: Path, entries: list[dict]) -> dict[str, str]:
-    """Every page that is made from the ledger, or in part: path → what it is to hold. Failed where the aims cannot be shown."""
-    made = {TABLE: table(entries)}
-    file = root / aims.PAGE
-    if file.exists():
-        made[aims.PAGE] = aims.page(file.read_text(), aims.read(root), _latest(entries), _number)
-    return made
-
-
-def table(entries: list[dict]) -> str:
-    """The latest line of each figure, a table a suite."""
+    """The headline figures with their aims, and the latest line of every figure: path → text."""
     latest = _latest(entries)
-    lines = [
-        "# Figures", "",
-        "Made from `bench/ledger.jsonl` by `./dev bench tables`; a test holds the two in step. The latest measurement of each figure:", "",
-    ]
-    suites = sorted({figure.split(".", 1)[0] for figure in latest})
-    for suite in suites:
-        lines += [f"## {suite}", "", "| figure | value | lowest … highest | n | commit | machine | command |", "|---|---:|---:|---:|---|---|---|"]
-        for figure in sorted(f for f in latest if f.split(".", 1)[0] == suite):
-            e = latest[figure]
-            spread = f"{_number(e['spread'][0])} … {_number(e['spread'][1])}"
-            lines.append(
-                f"| {figure.split('.', 1)[1]} | {_number(e['value'])} {e['unit']} | {spread} | {e['n']} | {e['commit']} | {e['machine']} | `{e['command']}` |"
-            )
-        lines.append("")
-    if not suites:
-        lines += ["Nothing has been measured yet.", ""]
-    return "\n".join(lines)
+    marks = {entry["commit"]: OLD if _is_old(root, entry["commit"]) else "" for entry in latest.values()}
+    latest = {figure: {**entry, "commit": entry["commit"] + marks[entry["commit"]]} for figure, entry in latest.items()}
+    head = ["# Figures", "", f"The headline figures, each the median of its rounds (lowest … highest), from the latest line of `{LEDGER}`. `{OLD.strip()}`: measured more than",
+            f"{OLD_COMMITS} commits ago. `-dirty`: measured with uncommitted changes. Values may differ today. [All figures](../{ALL}), [how they are measured](../bench/README.md).", "",
+            "| figure | aim | verdict | configuration | value | n | command | commit |", "|---|---|---|---|---:|---:|---|---|"]
+    head += [_row(latest[aim["figure"]], aim["figure"], aim["aim"], verdict(latest[aim["figure"]], aim["must"]), aim["configuration"]) for aim in aims(root)]
+    every = ["# All figures", "", "The latest measurement of each figure; `./dev bench tables` makes this page.", ""]
+    for suite in sorted({figure.split(".", 1)[0] for figure in latest}):
+        every += [f"## {suite}", "", "| figure | value | n | command | commit |", "|---|---:|---:|---|---|"]
+        every += [_row(latest[figure], figure.split(".", 1)[1]) for figure in sorted(latest) if figure.split(".", 1)[0] == suite] + [""]
+    every += [f"Machines: {'; '.join(sorted({entry['machine'] for entry in latest.values()}))}.", ""]
+    return {TABLE: "\n".join([*head, ""]), ALL: "\n".join(every)}
 
 
 def unshowable(root: Path, entries: list[dict]) -> list[str]:
-    file = root / aims.PAGE
-    return aims.wrong(file.read_text(), aims.read(root), _latest(entries)) if file.exists() else []
+    latest, found = _latest(entries), aims(root)
+    wrong = [f"{AIMS}: {len(found)} headline figures, at most {HEADLINES_MAX}"] if len(found) > HEADLINES_MAX else []
+    wrong += [f"{AIMS}: no line of the ledger has the figure {aim['figure']}" for aim in found if aim["figure"] not in latest]
+    return wrong + [f"{AIMS}: {aim['figure']}: `{aim['must']}` is no comparison" for aim in found if not re.fullmatch(r"(<=|<|>=) [\d.]+", aim["must"])]
 
 
 def out_of_step(root: Path) -> list[str]:
+    """The mark of age is not compared: it changes with every commit."""
     entries, wrong = read(root)
     wrong = wrong or unshowable(root, entries)
     if wrong:
         return wrong
-    for page, text in pages(root, entries).items():
+    for page, text in pages(root, entries).items() if entries else ():
         file = root / page
-        if (file.exists() or entries) and (not file.exists() or file.read_text() != text):
+        if not file.exists() or file.read_text().replace(OLD, "") != text.replace(OLD, ""):
             wrong.append(f"{page}: is not what {LEDGER} says: ./dev bench tables")
     return wrong + commands_by_hand(entries)
 
@@ -115,7 +133,7 @@ BY_HAND = {"webhook"}
 
 
 def commands_by_hand(entries: list[dict]) -> list[str]:
-    """The latest line of a figure says how anybody measures it again. (Earlier lines stay as they were written.)"""
+    """Figures whose latest line does not have a command that measures them again."""
     return [
         f"{LEDGER}: {figure} was measured last by `{entry['command']}`: ./dev bench {figure.split('.')[0]}"
         for figure, entry in _latest(entries).items() if figure.split(".")[0] not in BY_HAND and not re.fullmatch(r"\./dev bench \w+", entry["command"])

@@ -346,7 +346,7 @@ class Checks(unittest.TestCase):
 
     def test_figures(self):
         entry = '{"figure":"a.b","value":2,"unit":"ms","n":3,"spread":[1,3],"command":"./dev bench a","commit":"d","machine":"m","date":"t"}\n'
-        self.broken(checks.figures, {"bench/ledger.jsonl": entry}, "docs/figures.md")
+        self.broken(checks.figures, {"bench/ledger.jsonl": entry}, "docs/figures.md", "bench/all_figures.md")
         self.broken(checks.figures, {"bench/ledger.jsonl": entry.replace("[1,3]", "[3,4]")}, "ledger.jsonl:1: `spread`")
         self.broken(checks.figures, {"bench/ledger.jsonl": "{}\n"}, "ledger.jsonl:1: missing")
 
