@@ -30,6 +30,9 @@ if(TIDEMARK_SANITIZE)
   target_link_options(tidemark_settings INTERFACE -fsanitize=${TIDEMARK_SANITIZE})
 endif()
 if(TIDEMARK_STATIC)
+  # The linker drops code that an executable does not call: a source, or a unit of several, is linked as a whole otherwise.
+  target_compile_options(tidemark_settings INTERFACE -ffunction-sections -fdata-sections)
+  target_link_options(tidemark_settings INTERFACE LINKER:--gc-sections)
   # The map says what was linked in: the SBOM of a release is made from it.
   file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/link-maps)
   target_link_options(tidemark_settings INTERFACE

@@ -1,4 +1,4 @@
-// Selects the sub-command. Each sub-command has its own file in this directory.
+// tidemark: selects the sub-command. Each sub-command has its own file in this directory.
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -7,6 +7,8 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "main/process.h"
+#include "main/start_beside.h"
+#include "main/started.h"
 #include "runtime/shim/shim.h"
 
 namespace {
@@ -16,25 +18,31 @@ using namespace tidemark;
 struct Command {
   std::string_view name;
   std::string_view summary;
-  int (*run)(const std::vector<std::string>& args);
+  int (*run)(const std::vector<std::string>& args);  // null: `program` runs it
+  std::string_view program = {};                     // the executable beside this one that runs the command
   std::string_view peer = {};  // the Koordinator program that it replaces; under that name no sub-command is needed
 };
 
 constexpr Command kCommands[] = {
-    {"manager", "publish idle capacity of nodes as batch resources", main::run_manager, "koord-manager"},
-    {"agent", "measure one node, report its usage, limit and evict offline work", main::run_agent, "koordlet"},
+    {"manager", "publish idle capacity of nodes as batch resources", main::run_manager, {},
+     "koord-manager"},
+    {"agent", "measure one node, report its usage, limit and evict offline work", nullptr, main::kAgentProgram,
+     "koordlet"},
     {"yarn-operator", "publish to YARN what it may use of each node, and to Kubernetes what YARN holds",
-     main::run_yarn_operator, "koord-yarn-operator"},
-    {"yarn-copilot", "list, limit and evict the YARN containers of this node for the agent", main::run_yarn_copilot,
-     "yarn-copilot-agent"},
-    {"gateway", "send Spark jobs to Kubernetes or YARN, and follow them", main::run_gateway},
-    {"generate", "print the yarn-site.xml of a NodeManager on a Kubernetes node", main::run_generate},
-    {"explain", "show why a node offers what it offers, and which settings apply", main::run_explain},
+     nullptr, main::kHadoopProgram, "koord-yarn-operator"},
+    {"yarn-copilot", "list, limit and evict the YARN containers of this node for the agent", nullptr,
+     main::kHadoopProgram, "yarn-copilot-agent"},
+    {"gateway", "send Spark jobs to Kubernetes or YARN, and follow them", nullptr, main::kHadoopProgram},
+    {"generate", "print the yarn-site.xml of a NodeManager on a Kubernetes node", nullptr,
+     main::kHadoopProgram},
+    {"explain", "show why a node offers what it offers, and which settings apply", nullptr,
+     main::kHadoopProgram},
     {"incident", "show what slowed or evicted a pod, and which component caused it", main::run_incident},
     {"plan", "show the effect of new settings, per node and in total", main::run_plan},
     {"replay", "repeat recorded decisions and show the ones that differ", main::run_replay},
     {"console", "show the cluster on a web page on this machine", main::run_console},
-    {"check", "check whether nodes offer more than they have", main::run_check},
+    {"check", "check whether nodes offer more than they have", nullptr,
+     main::kHadoopProgram},
     {"list", "list the revisions of the settings and the current rollout", main::run_list},
     {"report", "show node states, pending changes, eviction budgets or evictions", main::run_report},
     {"undo", "restore earlier settings", main::run_undo},
@@ -62,6 +70,10 @@ std::string help() {
   return out;
 }
 
+int run(const Command& command, const std::vector<std::string>& args) {
+  return command.run != nullptr ? command.run(args) : main::start_beside(command.program, command.name, args);
+}
+
 int wrong_use(const std::string& why) {
   return main::wrong_use(base::cat("tidemark: ", why, "\n", help()));
 }
@@ -79,7 +91,7 @@ int main(int argc, char** argv) {
   const std::string_view called = program.substr(program.rfind('/') + 1);
   const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
   for (const auto& command : kCommands) {
-    if (!command.peer.empty() && command.peer == called) return command.run(words);
+    if (!command.peer.empty() && command.peer == called) return run(command, words);
   }
   if (called == "tidemark-spark-submit") return tidemark::main::run_spark_submit(words);
   if (words.empty()) return wrong_use("command is missing");
@@ -89,7 +101,7 @@ int main(int argc, char** argv) {
   }
   std::vector<std::string_view> names;
   for (const auto& command : kCommands) {
-    if (command.name == words[0]) return command.run({words.begin() + 1, words.end()});
+    if (command.name == words[0]) return run(command, {words.begin() + 1, words.end()});
     names.push_back(command.name);
   }
   const auto meant = base::nearest(words[0], names);

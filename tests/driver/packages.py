@@ -13,7 +13,7 @@ PACKAGES = [
     "g++", "mold", "ccache", "ninja-build", "cmake", "pkg-config", "tzdata",
     # libraries, each with its static archive
     "libssl-dev", "libnghttp2-dev", "libyaml-cpp-dev", "libsqlite3-dev", "libexpat1-dev", "zlib1g-dev", "libgtest-dev",
-    # shared, for tidemark-kerberos alone
+    # shared, for tidemark-hadoop alone
     "libkrb5-dev",
     # the test fixture and the driver
     "etcd-server", "openssl", "jq", "curl", "ca-certificates", "git", "util-linux",

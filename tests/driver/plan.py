@@ -1,7 +1,7 @@
 """Which tests ./dev test affected runs: those whose code a change can reach.
 
 "Can reach" comes from three sources: the link graph that CMake writes (build/link-graph.txt), the imports of a Python test, and the commands of
-`tidemark` that it starts (main/main.cc says which file runs a command; its includes say what that is compiled from). A change of the build or of the
+`tidemark` that it starts (the tables in main/*main.cc say which file runs a command; its includes say what that is compiled from). A change of the build or of the
 runner reaches everything. If what is reached does not fit into the time, each group runs its smoke files (a line `SMOKE = True`), and a
 selection of the rest that differs from commit to commit.
 """
@@ -155,13 +155,14 @@ class Sources:
     @cache
     def commands(self) -> dict[str, frozenset[str]]:
         """Each command of `tidemark`, and the files that it is compiled from: includes of its file in main/, and the sources of those headers."""
-        functions = dict(re.findall(r'\{"([a-z-]+)", .*?main::(run_\w+)', (self.root / "main" / "main.cc").read_text(), re.S))
+        programs = [file.read_text() for file in sorted((self.root / "main").glob("*main.cc"))]
+        functions = dict(pair for text in programs for pair in re.findall(r'\{"([a-z-]+)",[^{}]*?main::(run_\w+)', text))
         bodies = {file: file.read_text() for file in (self.root / "main").glob("*.cc")}
         found = {}
         for command, function in functions.items():
             file = next((file for file, text in bodies.items() if re.search(rf"^int {function}\(", text, re.M)), None)
             if file is None:
-                raise Failed(f"main/main.cc names {function}, which no file of main/ defines")
+                raise Failed(f"main/*main.cc names {function}, which no file of main/ defines")
             found[command] = self._compiled(str(file.relative_to(self.root)))
         return found
 

@@ -14,7 +14,8 @@ kube kube base
 kube_memory kube/memory kube base
 manager manager policy kube base
 yarn_operator yarn_operator policy kube base
-tidemark main manager yarn_operator
+tidemark main manager tidemark-hadoop
+tidemark-hadoop main yarn_operator
 manager_test manager manager kube_memory
 kube_mirror tests/faults kube base
 """
@@ -22,11 +23,15 @@ MAIN = """
 constexpr Command kCommands[] = {
     {"manager", "computes", main::run_manager, "koord-manager"},
     {"yarn-operator", "sets",
-     main::run_yarn_operator},
+     nullptr, main::kHadoopProgram, "koord-yarn-operator"},
 };
+"""
+HADOOP_MAIN = """
+static constexpr main::StartedCommand kCommands[] = {{"yarn-operator", main::run_yarn_operator}};
 """
 FILES = {
     "main/main.cc": MAIN,
+    "main/hadoop_main.cc": HADOOP_MAIN,
     "main/manager_command.cc": '#include "manager/manager.h"\n#include "main/flags.h"\nint run_manager(int x) {}\n',
     "main/flags.cc": '#include "base/flags.h"\n',
     "main/yarn_operator_command.cc": '#include "yarn_operator/yarn_operator.h"\nint run_yarn_operator(int x) {}\n',

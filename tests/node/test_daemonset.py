@@ -92,9 +92,11 @@ class DaemonSet(unittest.TestCase):
     @classmethod
     def import_agent(cls) -> None:
         with tempfile.TemporaryDirectory() as folder:
-            binary, archive = Path(folder) / "tidemark", cls.node.layout.state / "tidemark.tar"
-            chart.must(chart.run(["strip", "-o", binary, os.environ["TIDEMARK_BINARY"]]))
-            images.write_tidemark(archive, IMAGE, binary)
+            binary, archive = Path(os.environ["TIDEMARK_BINARY"]), cls.node.layout.state / "tidemark.tar"
+            programs = {name: Path(folder) / name for name in images.PROGRAMS}
+            for name, file in programs.items():
+                chart.must(chart.run(["strip", "-o", file, binary.with_name(name)]))
+            images.write_tidemark(archive, IMAGE, programs)
             cls.node.import_image(archive)
 
     @classmethod
@@ -152,7 +154,7 @@ class DaemonSet(unittest.TestCase):
         uid = self.pod["metadata"]["uid"]
         for folder in Path("/proc").glob("[0-9]*"):
             try:
-                if f"pod{uid}" in (folder / "cgroup").read_text() and (folder / "cmdline").read_bytes().startswith(b"/tidemark\0agent\0"):
+                if f"pod{uid}" in (folder / "cgroup").read_text() and (folder / "cmdline").read_bytes().startswith(b"/tidemark-agent\0agent\0"):
                     return folder
             except OSError:
                 continue

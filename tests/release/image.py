@@ -14,22 +14,21 @@ ALL = "all"
 def run(names: list[str], asked: str | None) -> int:
     version = release.project_version((ROOT / "CMakeLists.txt").read_text())
     name = names[0] if names else f"{NAME}:{version}"
-    binaries = {architecture: released(architecture, asked) for architecture in release.architectures(asked)}
-    helpers = {architecture: helper for architecture in binaries if (helper := release.DIST / release.file_name(architecture, release.HELPER)).exists()}
+    programs = {architecture: released(architecture, asked) for architecture in release.architectures(asked)}
     if asked == ALL:
         archive = release.DIST / f"{release.file_name(ALL)}.image.tar"
-        images.write_tidemark_of_all(archive, name, binaries, helpers)
+        images.write_tidemark_of_all(archive, name, programs)
     else:
-        (architecture, binary), = binaries.items()
-        archive = release.DIST / f"{binary.name}.image.tar"
-        images.write_tidemark(archive, name, binary, architecture, helpers.get(architecture))
-    say(f"dist/{archive.name}: {archive.stat().st_size / 2**20:.1f} MiB, {name}, {' and '.join(binaries)}, sha256 {release.sha256(archive)}")
+        (architecture, files), = programs.items()
+        archive = release.DIST / f"{release.file_name(architecture)}.image.tar"
+        images.write_tidemark(archive, name, files, architecture)
+    say(f"dist/{archive.name}: {archive.stat().st_size / 2**20:.1f} MiB, {name}, {' and '.join(programs)}, sha256 {release.sha256(archive)}")
     return 0
 
 
-def released(architecture: str, asked: str | None) -> Path:
-    binary = release.DIST / release.file_name(architecture)
-    if not binary.exists():
-        raise Failed(f"dist/{binary.name} is missing: ./dev release{f' --arch {asked}' if asked else ''} makes it")
-    release.check_static(binary)
-    return binary
+def released(architecture: str, asked: str | None) -> dict[str, Path]:
+    files = {program: release.DIST / release.file_name(architecture, program) for program in images.PROGRAMS}
+    for file in files.values():
+        if not file.exists():
+            raise Failed(f"dist/{file.name} is missing: ./dev release{f' --arch {asked}' if asked else ''} makes it")
+    return files

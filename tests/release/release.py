@@ -1,5 +1,5 @@
-"""./dev release: a static, stripped binary for each architecture that is asked for, with checksums and SBOMs in dist/; beside that of this machine's
-the dynamic tidemark-kerberos.
+"""./dev release: the three stripped executables for each architecture that is asked for, with checksums and SBOMs in dist/. All are static, except
+tidemark-hadoop of this machine's architecture: it loads MIT Kerberos.
 
 That of this machine is built by the preset release. Another one is built here too, by clang and lld against Debian's libraries of that architecture
 (release/sysroot.py), and started in qemu's emulation.
@@ -30,8 +30,8 @@ _OBJECT = re.compile(r"^LOAD (/\S+\.o)$", re.M)
 _LLD_FILE = re.compile(r"^ *[0-9a-f]+ +[0-9a-f]+ +[0-9a-f]+ +\d+ +(/\S+?\.(?:a|o))(?:\(|:\()", re.M)
 # Architecture of a cross build → its emulator. The other direction is untested.
 EMULATORS = {"arm64": "qemu-aarch64-static"}
-# All that tidemark-kerberos may ask the system for: glibc and MIT Kerberos. The rest of it is in it.
-HELPER, HELPER_NEEDS = "tidemark-kerberos", {"libc.so.6", "libm.so.6", "libgssapi_krb5.so.2", "libkrb5.so.3"}
+# The shared libraries that tidemark-hadoop loads: glibc and MIT Kerberos. All other libraries are linked in.
+HADOOP, HADOOP_NEEDS = "tidemark-hadoop", {"libc.so.6", "libm.so.6", "libgssapi_krb5.so.2", "libkrb5.so.3"}
 _NEEDED = re.compile(r"NEEDED.*\[(\S+)\]")
 # Kernels of arm64 have pages of 4, 16 or 64 KiB, and start only a program whose parts lie apart by a page.
 PAGE_MAX = {"arm64": 0x10000}
@@ -75,53 +75,45 @@ def run(asked: str | None) -> int:
 
 def release_one(architecture: str) -> list[Path]:
     foreign = architecture != this_architecture()
-    root = build_foreign(architecture, ["tidemark"]) if foreign else None
+    root = build_foreign(architecture, list(images.PROGRAMS)) if foreign else None
     if root is None:
-        build.build("release", ["tidemark", HELPER])
+        build.build("release", list(images.PROGRAMS))
+    else:  # the sysroot has no Kerberos
+        say(f"{HADOOP} for {architecture} is without Kerberos: build it on a machine of that architecture to have it")
+    return [file for program in images.PROGRAMS for file in release_program(program, architecture, root)]
+
+
+def release_program(program: str, architecture: str, root: Path | None) -> list[Path]:
+    """The executable and its SBOM. `root`: the sysroot of another architecture."""
     folder = build_folder(preset_of(architecture))
-    name = file_name(architecture)
-    binary = DIST / name
-    processes.capture([FOREIGN_STRIP if foreign else STRIP, "-o", binary, folder / "tidemark"])
-    binary.chmod(0o755)
-    check_static(binary)
-    check_pages(binary, architecture)
-    check_version(binary, architecture)
-
-    link_map = (folder / "link-maps" / "tidemark.map").read_text(errors="replace")
-    linked = foreign_packages(link_map, root) if root else linked_packages(link_map)
-    sbom = DIST / f"{name}.spdx.json"
     version = project_version((ROOT / "CMakeLists.txt").read_text())
-    sbom.write_text(json.dumps(spdx(name, version, sha256(binary), linked, commit_time(), architecture), indent=2) + "\n")
-    say(f"dist/{name}: {binary.stat().st_size / 2**20:.1f} MiB, static, from {len(linked)} packages: {', '.join(sorted(linked))}")
-    if foreign:  # no static archive of Kerberos: it is built where it runs
-        say(f"no {HELPER} for {architecture}: that is built on a machine of that architecture only")
-        return [binary, sbom]
-    return [binary, sbom, *release_helper(folder, architecture, version)]
-
-
-def release_helper(folder: Path, architecture: str, version: str) -> list[Path]:
-    name = file_name(architecture, HELPER)
+    name = file_name(architecture, program)
     binary = DIST / name
-    processes.capture([STRIP, "-o", binary, folder / HELPER])
+    processes.capture([FOREIGN_STRIP if root else STRIP, "-o", binary, folder / program])
     binary.chmod(0o755)
-    check_needs(processes.capture(["llvm-readelf-19", "--dynamic-table", binary]), name)
+    dynamic = program == HADOOP and root is None
+    if dynamic:
+        check_needs(processes.capture(["llvm-readelf-19", "--dynamic-table", binary]), name)
+    else:
+        check_static(binary)
     check_pages(binary, architecture)
-    reported = processes.capture([binary, "--version"])
-    if reported.split() != [HELPER, version]:
-        raise Failed(f"{name} --version says `{reported.strip()}`, wanted {HELPER} {version}")
-    linked = linked_packages((folder / "link-maps" / f"{HELPER}.map").read_text(errors="replace"))
-    loaded = packages_of(os.path.realpath(library) for library in images.libraries(binary))
+    check_version(binary, architecture, version)
+
+    link_map = (folder / "link-maps" / f"{program}.map").read_text(errors="replace")
+    linked = foreign_packages(link_map, root) if root else linked_packages(link_map)
+    loaded = packages_of(os.path.realpath(library) for library in images.libraries(binary)) if dynamic else {}
     sbom = DIST / f"{name}.spdx.json"
     sbom.write_text(json.dumps(spdx(name, version, sha256(binary), linked, commit_time(), architecture, loaded), indent=2) + "\n")
-    say(f"dist/{name}: {binary.stat().st_size / 2**20:.1f} MiB, dynamic, loads {', '.join(sorted(loaded))}")
+    kind = f"dynamic, loads {', '.join(sorted(loaded))}" if dynamic else "static"
+    say(f"dist/{name}: {binary.stat().st_size / 2**20:.1f} MiB, {kind}, from {len(linked)} packages: {', '.join(sorted(linked))}")
     return [binary, sbom]
 
 
 def check_needs(table: str, name: str) -> None:
-    """It asks the system for nothing but what every machine with Kerberos has."""
+    """It loads only libraries that every machine with Kerberos has."""
     needs = set(_NEEDED.findall(table))
-    if "libgssapi_krb5.so.2" not in needs or needs - HELPER_NEEDS:
-        raise Failed(f"{name} asks for {', '.join(sorted(needs))}; wanted nothing but {', '.join(sorted(HELPER_NEEDS))}")
+    if "libgssapi_krb5.so.2" not in needs or needs - HADOOP_NEEDS:
+        raise Failed(f"{name} loads {', '.join(sorted(needs))}; wanted nothing but {', '.join(sorted(HADOOP_NEEDS))}")
 
 
 def build_foreign(architecture: str, targets: list[str]) -> Path:
@@ -135,11 +127,10 @@ def preset_of(architecture: str) -> str:
     return "release" if architecture == this_architecture() else f"release-{architecture}"
 
 
-def check_version(binary: Path, architecture: str) -> None:
+def check_version(binary: Path, architecture: str, version: str) -> None:
     """It runs, and says whose it is."""
     emulator = [] if architecture == this_architecture() else [EMULATORS[architecture]]
     reported = processes.capture([*emulator, binary, "--version"])
-    version = binary.name.split("-")[1]
     if version not in reported:
         raise Failed(f"{binary.name} --version says `{reported.strip()}`, wanted {version}")
 

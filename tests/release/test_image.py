@@ -61,21 +61,22 @@ class Image(unittest.TestCase):
         images.write_of_all(self.archive, "registry.example:5000/x:1", {name: images.Layer({"x": content}) for name, content in programs.items()}, CONFIG, "test")
         self.assertEqual(before, self.archive.read_bytes())
 
-    def test_kerberos_lies_beside_the_binary_with_what_it_loads(self):
+    def test_a_dynamic_executable_has_its_libraries_in_the_image(self):
         static = self.archive.parent / "static"
         static.write_bytes(b"of no loader")
-        layer = images.tidemark_layer(static, Path("/bin/true"))
+        layer = images.tidemark_layer({"tidemark": static, "tidemark-hadoop": Path("/bin/true")})
         self.assertEqual(b"of no loader", layer.files["tidemark"])
-        self.assertEqual(Path("/bin/true").read_bytes(), layer.files["tidemark-kerberos"])
+        self.assertEqual(Path("/bin/true").read_bytes(), layer.files["tidemark-hadoop"])
         loaded = [name for name in layer.files if name.rpartition("/")[2].startswith(("libc.so", "ld-linux"))]
         self.assertEqual(2, len(loaded), loaded)
-        self.assertEqual({"tidemark"}, {name for name in images.tidemark_layer(static).files if not name.startswith("usr/share/zoneinfo/")})
+        self.assertEqual({"tidemark"}, {name for name in images.tidemark_layer({"tidemark": static}).files if not name.startswith("usr/share/zoneinfo/")})
 
     def test_a_missing_release_is_reported_with_its_command(self):
         dist = self.archive.parent
         with mock.patch.object(release, "DIST", dist), self.assertRaisesRegex(Failed, "linux-arm64 is missing: ./dev release --arch arm64 makes it"):
             image.run([], "arm64")
-        (dist / release.file_name("amd64")).touch()
+        for program in images.PROGRAMS:
+            (dist / release.file_name("amd64", program)).touch()
         with mock.patch.object(release, "DIST", dist), mock.patch.object(release, "check_static", lambda _: None), \
              mock.patch.object(release, "this_architecture", lambda: "amd64"), self.assertRaisesRegex(Failed, "linux-arm64 is missing: ./dev release --arch all makes it"):
             image.run([], "all")

@@ -86,7 +86,7 @@ class Release(unittest.TestCase):
         with self.assertRaises(Failed):
             release.check_static(Path("/bin/ls"))
 
-    def test_kerberos_asks_the_system_for_kerberos_alone(self):
+    def test_hadoop_loads_kerberos_alone(self):
         told = " 0x1 (NEEDED) Shared library: [{}]\n"
         good = "".join(told.format(name) for name in ("libgssapi_krb5.so.2", "libkrb5.so.3", "libc.so.6"))
         release.check_needs(good, "x")
@@ -95,8 +95,8 @@ class Release(unittest.TestCase):
                 release.check_needs(wrong, "x")
 
     def test_sbom_tells_what_is_in_it_from_what_it_loads(self):
-        document = release.spdx("tidemark-kerberos-1-linux-amd64", "1", "0" * 64, {"libc6-dev": "2"}, "2026-01-01T00:00:00Z", "amd64", {"libkrb5-3": "1.20"})
-        self.assertEqual(["tidemark-kerberos", "libc6-dev", "libkrb5-3"], [package["name"] for package in document["packages"]])
+        document = release.spdx("tidemark-hadoop-1-linux-amd64", "1", "0" * 64, {"libc6-dev": "2"}, "2026-01-01T00:00:00Z", "amd64", {"libkrb5-3": "1.20"})
+        self.assertEqual(["tidemark-hadoop", "libc6-dev", "libkrb5-3"], [package["name"] for package in document["packages"]])
         kinds = {relation["relationshipType"]: relation["relatedSpdxElement"] for relation in document["relationships"]}
         self.assertEqual({"DESCRIBES": "SPDXRef-tidemark", "STATIC_LINK": "SPDXRef-libc6-dev", "DYNAMIC_LINK": "SPDXRef-libkrb5-3"}, kinds)
 

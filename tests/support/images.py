@@ -94,25 +94,26 @@ def _configuration(layer_sha256: str, config: dict, made_by: str, architecture: 
     }).encode()
 
 
+PROGRAMS = ("tidemark", "tidemark-agent", "tidemark-hadoop")
 TIDEMARK = {"User": "65532:65532", "Entrypoint": ["/tidemark"], "Cmd": ["manager"], "WorkingDir": "/"}
 
 
-def write_tidemark(archive: Path, name: str, binary: Path, architecture: str = HERE, helper: Path | None = None) -> None:
-    write(archive, name, tidemark_layer(binary, helper), TIDEMARK, "./dev image", architecture)
+def write_tidemark(archive: Path, name: str, programs: dict[str, Path], architecture: str = HERE) -> None:
+    """`programs`: the file of each name in PROGRAMS."""
+    write(archive, name, tidemark_layer(programs), TIDEMARK, "./dev image", architecture)
 
 
-def write_tidemark_of_all(archive: Path, name: str, binaries: dict[str, Path], helpers: dict[str, Path]) -> None:
-    layers = {architecture: tidemark_layer(binary, helpers.get(architecture)) for architecture, binary in binaries.items()}
+def write_tidemark_of_all(archive: Path, name: str, programs: dict[str, dict[str, Path]]) -> None:
+    """`programs`: by architecture."""
+    layers = {architecture: tidemark_layer(files) for architecture, files in programs.items()}
     write_of_all(archive, name, layers, TIDEMARK, "./dev image")
 
 
-def tidemark_layer(binary: Path, helper: Path | None = None) -> Layer:
-    """The content of deploy/image/Dockerfile: the binary, the time zones and tidemark-kerberos; for a dynamic binary also its libraries."""
-    layer = Layer({"tidemark": binary.read_bytes()})
+def tidemark_layer(programs: dict[str, Path]) -> Layer:
+    """The content of deploy/image/Dockerfile: the executables, the time zones, and the libraries of a dynamic executable."""
+    layer = Layer({name: file.read_bytes() for name, file in programs.items()})
     layer.add_tree(ZONES, ZONES_LEFT_OUT)
-    if helper is not None:
-        layer.files["tidemark-kerberos"] = helper.read_bytes()
-    for library in {each for program in (binary, helper) if program is not None for each in libraries(program)}:
+    for library in {each for file in programs.values() for each in libraries(file)}:
         layer.files[library.lstrip("/")] = Path(library).read_bytes()
     layer.files = dict(sorted(layer.files.items()))
     return layer

@@ -93,9 +93,9 @@ TREE_BANS: dict[str, tuple[str, set[str]]] = {
 # Where a banned name is declared and defined, the real thing's own tests, and what has nothing else to wait with.
 DEFINES: dict[str, set[str]] = {
     _SLEEP: {"base/line_writer.cc"},  # a program that is broken takes no lock any more
-    # Containers of `tidemark up` are programs; Kerberos is one of our own (docs/decisions/0013). The agent may use neither: see MAY_USE.
+    # Containers of `tidemark up` are programs. `tidemark` starts its other executables. The agent may use neither: see MAY_USE.
     # A kubeconfig may name a credential plugin; main/ runs none for the agent (ClusterOptions::runs_plugins).
-    _STARTS_A_PROGRAM: {"runtime/containers.cc", "runtime/shim/shim.cc", "main/kerberos.cc", "kube/plugin_process.cc"},
+    _STARTS_A_PROGRAM: {"runtime/containers.cc", "runtime/shim/shim.cc", "main/start_beside.cc", "kube/plugin_process.cc", "main/kerberos.cc"},
     r"\bSystemClock\b": {"base/clock.h", "base/clock.cc", "base/clock_test.cc"},
     r"\bseed_from_system\b": {"base/random.h", "base/random.cc", "base/random_test.cc"},
 }

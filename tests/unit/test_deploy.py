@@ -7,6 +7,7 @@ import unittest
 from pathlib import Path
 
 from release import release
+from support import images
 
 ROOT = Path(__file__).parents[2]
 MONITORING = ROOT / "deploy" / "monitoring"
@@ -146,25 +147,21 @@ class Image(unittest.TestCase):
     DOCKERFILE = ROOT / "deploy" / "image" / "Dockerfile"
 
     def test_it_copies_the_files_of_a_release(self):
-        """The pattern matches the binary of `./dev release` for each architecture, and not the files beside it."""
+        """The pattern of each executable matches only its file of `./dev release`, for each architecture."""
         text = self.DOCKERFILE.read_text()
-        own = {to: what for what, to in re.findall(r"^COPY (?!--from)(?:--\S+ )*(\S+) (\S+)$", text, re.M)}
-        self.assertEqual({"/dist/", "/tidemark"}, set(own))
-        pattern = own["/tidemark"]
-        helper = re.search(r"for program in /(\S+);", text)[1]
+        programs = re.search(r"for program in (.*?);", text)[1].split()
+        self.assertEqual(list(images.PROGRAMS), programs)
+        pattern = re.search(r"install -m 0755 /(\S+) /image/\$program;", text)[1]
         for architecture in ("amd64", "arm64"):
-            name = f"dist/{release.file_name(architecture)}"
-            wanted = pattern.replace("${TARGETARCH}", architecture)
-            self.assertTrue(fnmatch.fnmatch(name, wanted), f"{wanted} does not take {name}")
-            self.assertFalse(fnmatch.fnmatch(f"{name}.spdx.json", wanted))
-            beside = f"dist/{release.file_name(architecture, release.HELPER)}"
-            self.assertEqual([False, True], [fnmatch.fnmatch(beside, each.replace("${TARGETARCH}", architecture)) for each in (pattern, helper)])
-            self.assertFalse(fnmatch.fnmatch(name, helper.replace("${TARGETARCH}", architecture)))
+            files = [f"dist/{release.file_name(architecture, program)}" for program in programs]
+            for file, program in zip(files, programs):
+                wanted = pattern.replace("${TARGETARCH}", architecture).replace("$program", program)
+                self.assertEqual([file], fnmatch.filter([*files, *(f"{each}.spdx.json" for each in files)], wanted))
         self.assertEqual("*\n!dist\n", Path(f"{self.DOCKERFILE}.dockerignore").read_text())
 
     def test_the_time_zones_are_where_the_manager_looks(self):
         text = self.DOCKERFILE.read_text()
-        self.assertIn("COPY --from=zones /usr/share/zoneinfo /usr/share/zoneinfo\n", text)
+        self.assertIn("COPY --from=files /usr/share/zoneinfo /usr/share/zoneinfo\n", text)
         self.assertIn('"/usr/share/zoneinfo/"', (ROOT / "main" / "zones.cc").read_text())
         self.assertTrue(Path("/usr/share/zoneinfo/Europe/Berlin").exists(), "Debian's tzdata puts them there")
 

@@ -5,6 +5,8 @@ import fcntl
 import http.server
 import json
 import os
+import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -83,6 +85,47 @@ class Output(unittest.TestCase):
         done = run("--version", stderr=None, preexec_fn=lambda: os.close(2))
         self.assertEqual(0, done.returncode)
         self.assertEqual(2, run("nonsense", stderr=None, preexec_fn=lambda: os.close(2)).returncode)
+
+
+class Executables(unittest.TestCase):
+    def test_each_command_in_the_help_has_help(self):
+        commands = re.findall(r"^  ([a-z-]+) ", run("--help").stdout, re.M)
+        self.assertGreater(len(commands), 20)
+        for command in commands:
+            with self.subTest(command):
+                done = run(command, "--help")
+                self.assertEqual((0, f"usage: tidemark {command}"), (done.returncode, done.stdout[:len(f"usage: tidemark {command}")].lower()))
+
+    def test_the_agent_keeps_the_process_id_and_gets_signals(self):
+        folder = Path(os.environ["TMPDIR"])
+        kubeconfig = folder / "unreachable"
+        (port,) = free_ports(1)
+        kubeconfig.write_text(json.dumps(kubeconfig_of(f"http://127.0.0.1:{port}")))
+        words = ["agent", "--node-name=n", f"--kubeconfig={kubeconfig}", "--kubelet-endpoint=http://127.0.0.1:1", "--metrics-addr=127.0.0.1:0"]
+        places = [f"--{flag}={folder}/{flag}" for flag in ("run-dir", "latch-file")]
+        process = subprocess.Popen([os.environ["TIDEMARK_BINARY"], *words, *places], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        lines = iter(process.stderr.readline, "")
+        self.assertTrue(any("starting" in line for line in lines))
+        self.assertEqual("tidemark-agent", Path(f"/proc/{process.pid}/exe").readlink().name)
+        process.send_signal(signal.SIGTERM)
+        rest = process.stderr.read()
+        self.assertEqual(0, process.wait(PATIENCE_S), rest)
+
+    def test_koordlet_is_the_agent(self):
+        program = Path(os.environ["TMPDIR"]) / "koordlet"
+        program.symlink_to(os.path.abspath(os.environ["TIDEMARK_BINARY"]))
+        done = subprocess.run([program, "--help"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S)
+        self.assertEqual((0, run("agent", "--help").stdout), (done.returncode, done.stdout))
+
+    def test_a_missing_executable_is_reported_with_its_path(self):
+        program = Path(os.environ["TMPDIR"]) / "alone" / "tidemark"
+        program.parent.mkdir()
+        shutil.copy(os.environ["TIDEMARK_BINARY"], program)
+        done = subprocess.run([program, "agent"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S)
+        said = f"tidemark: cannot start {program.parent}/tidemark-agent: No such file or directory; `tidemark agent` needs it in the directory of tidemark\n"
+        self.assertEqual((1, said), (done.returncode, done.stderr))
 
 
 class Up(unittest.TestCase):

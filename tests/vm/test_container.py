@@ -46,7 +46,7 @@ mkdir /c && mount -t tmpfs c /c && cd /c
 mkdir -p proc sys dev bin etc usr
 cp -a /lib* /c/
 [ ! -e /usr/lib ] || cp -a /usr/lib usr/
-cp /bin/tidemark tidemark && cp /bin/setpriv-real bin/setpriv && cp /given/kubeconfig etc/kubeconfig
+cp /bin/tidemark /bin/tidemark-agent . && cp /bin/setpriv-real bin/setpriv && cp /given/kubeconfig etc/kubeconfig
 bind() {
   mkdir -p ".${2%/*}" && if [ -d "$1" ]; then mkdir -p ".$2"; else touch ".$2"; fi
   mount --bind "$1" ".$2" && mount -o "remount,$3,bind" ".$2"
@@ -66,7 +66,7 @@ told() {{ for file in {POD_GROUP}/cpu.idle {WORK}/memory.max {WORK}/cpu.weight k
 machine || exit 3
 cd /sys/fs/cgroup
 until_so '[ "$(cat {WORK}/memory.max)" != max ] && [ "$(cut -d" " -f1 kubepods/besteffort/cpu.max)" != max ]'
-agent=$(pidof tidemark)
+agent=$(pidof tidemark-agent)
 told
 grep -E "Cap(Prm|Eff|Bnd)|NoNewPrivs" /proc/$agent/status
 [ "$(readlink /proc/$agent/ns/cgroup)" != "$(readlink /proc/1/ns/cgroup)" ] && echo "namespace: its own"
@@ -91,7 +91,7 @@ class Container(unittest.TestCase):
         binds = "\n".join(f"bind {HOST[name]} {place} {'ro' if read_only else 'rw'}" for name, place, read_only in mounts)
         contain = CONTAIN.replace("MOUNTS", binds).replace("CAPABILITIES", ",".join(["-all", *(f"+{each.lower()}" for each in capabilities)]))
         files = {
-            "/bin/machine": MACHINE.encode(), "/bin/contain": contain.encode(), "/bin/tidemark": BINARY, "/bin/setpriv-real": Path("/usr/bin/setpriv"),
+            "/bin/machine": MACHINE.encode(), "/bin/contain": contain.encode(), "/bin/tidemark": BINARY, "/bin/tidemark-agent": BINARY.with_name("tidemark-agent"), "/bin/setpriv-real": Path("/usr/bin/setpriv"),
             "/bin/unshare-real": Path("/usr/bin/unshare"),
             # The guest uses more than 1 % of the memory: without an API server, offline work is killed for it.
             **offline_pod.heard(memoryEvictThresholdPercent=1),

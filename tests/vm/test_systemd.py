@@ -52,12 +52,12 @@ told found
 {AGENT} >/agent.log 2>&1 &
 until_so in_force
 told held
-kill -STOP $(pidof tidemark)  # or it has put right what systemd wrote, before that is read
+kill -STOP $(pidof tidemark-agent)  # or it has put right what systemd wrote, before that is read
 before=$(told reloaded); now=$before
 systemctl daemon-reload
 until_so 'last=$now; now=$(told reloaded); [ "$now" != "$before" ] && [ "$now" = "$last" ]'  # it writes one file after the other
 echo "$now"
-kill -CONT $(pidof tidemark)
+kill -CONT $(pidof tidemark-agent)
 until_so in_force
 told repaired
 echo "-- pods begin"
@@ -77,8 +77,8 @@ told off
 systemctl stop {SCOPE}
 until_so put_back
 told "put back"
-kill -TERM $(pidof tidemark)
-until_so '! pidof tidemark >/dev/null'
+kill -TERM $(pidof tidemark-agent)
+until_so '! pidof tidemark-agent >/dev/null'
 echo "-- off says again"; off
 echo "-- groups left"; ls -d tidemark* 2>/dev/null
 echo "-- log"; cat /agent.log
@@ -99,7 +99,7 @@ class Systemd(unittest.TestCase):
 
     def test_writes_of_systemd_are_repaired_and_restored(self):
         files = {
-            **systemd.files(), **offline_pod.heard(), "/bin/tidemark": BINARY, "/given/library": LIBRARY.encode(), "/given/session": SESSION.encode(),
+            **systemd.files(), **offline_pod.heard(), "/bin/tidemark": BINARY, "/bin/tidemark-agent": BINARY.with_name("tidemark-agent"), "/given/library": LIBRARY.encode(), "/given/session": SESSION.encode(),
             "/bin/koordlet": b"#!/bin/sh\nsleep 100000\nexit 1\n",
         }
         done = vm.run(["sh", "/given/session"], files=files, deadline_s=3 * PATIENCE_S)

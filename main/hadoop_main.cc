@@ -1,0 +1,16 @@
+// tidemark-hadoop: the commands that read Hadoop's configuration or talk to Hadoop.
+#include "main/process.h"
+#include "main/started.h"
+
+int main(int argc, char** argv) {
+  using namespace tidemark;
+  static constexpr main::StartedCommand kCommands[] = {
+      {"yarn-operator", main::run_yarn_operator},
+      {"yarn-copilot", main::run_yarn_copilot},
+      {"gateway", main::run_gateway},
+      {"generate", main::run_generate},
+      {"explain", main::run_explain},
+      {"check", main::run_check},
+  };
+  return main::run_started(main::kHadoopProgram, kCommands, argc, argv);
+}
