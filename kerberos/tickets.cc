@@ -118,7 +118,7 @@ std::string listed(const std::vector<std::string>& names) {
   return out;
 }
 
-Result<std::string> who(const KerberosContext& context, krb5_keytab keytab, const TicketOptions& options) {
+Result<std::string> who(const KerberosContext& context, krb5_keytab keytab, const hadoop::KerberosOptions& options) {
   TM_TRY(const auto names, principals_in(context, keytab, options.keytab));
   if (options.principal.empty()) {
     if (names.size() == 1) return names.front();
@@ -135,7 +135,7 @@ Result<std::string> who(const KerberosContext& context, krb5_keytab keytab, cons
   return fail(ErrorKind::kInvalid, "keytab ", options.keytab, " has no key of ", name, ", only of ", listed(names));
 }
 
-Result<std::shared_ptr<const Tickets>> from_keytab(const KerberosContext& context, const TicketOptions& options) {
+Result<std::shared_ptr<const Tickets>> from_keytab(const KerberosContext& context, const hadoop::KerberosOptions& options) {
   if (access(options.keytab.c_str(), R_OK) != 0) {
     auto error = base::fail_errno(errno, base::cat("keytab ", options.keytab)).error();
     error.message += "; --kerberos-keytab is to be a file that this process may read";
@@ -191,7 +191,7 @@ std::optional<krb5_ticket_times> times_in(const KerberosContext& context, krb5_c
   return out;
 }
 
-Result<std::shared_ptr<const Tickets>> from_cache(const KerberosContext& context, const TicketOptions& options) {
+Result<std::shared_ptr<const Tickets>> from_cache(const KerberosContext& context, const hadoop::KerberosOptions& options) {
   Cache cache(context);
   if (const auto code = krb5_cc_default(context.is, &cache.is)) return context.fail_with(code, "the ticket cache");
   const std::string name =
@@ -259,7 +259,7 @@ Tickets::~Tickets() {
   if (context.made == 0 && krb5_cc_resolve(context.is, cache_.c_str(), &cache) == 0) krb5_cc_destroy(context.is, cache);
 }
 
-Result<std::shared_ptr<const Tickets>> log_in(const TicketOptions& options) {
+Result<std::shared_ptr<const Tickets>> log_in(const hadoop::KerberosOptions& options) {
   const KerberosContext context;  // a new one each time: it reads krb5.conf, which may be another one by now
   if (context.made != 0) {
     return fail(error_of(context.made, base::cat("Kerberos cannot begin (error ", context.made, ")")));

@@ -8,13 +8,9 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "hadoop/kerberos.h"
 
 namespace tidemark::kerberos {
-
-struct TicketOptions {
-  std::string keytab;     // file; "": the cache of the user that started us
-  std::string principal;  // "": the keytab's only one, or the cache's; _HOST is this machine
-};
 
 // Tickets of one login. The cache is destroyed with its last user.
 class Tickets {
@@ -39,7 +35,7 @@ class Tickets {
 };
 
 // An error gives what was expected, what was found, and a hint.
-Result<std::shared_ptr<const Tickets>> log_in(const TicketOptions& options);
+Result<std::shared_ptr<const Tickets>> log_in(const hadoop::KerberosOptions& options);
 
 // Replaces _HOST by this machine's name.
 std::string with_own_host(const std::string& principal);

@@ -27,7 +27,7 @@ class TicketsTest : public ::testing::Test {
     file << text;
     ASSERT_TRUE(file.flush());
   }
-  std::string why_not(const TicketOptions& options) {
+  std::string why_not(const hadoop::KerberosOptions& options) {
     const auto got = log_in(options);
     return got ? "" : got.error().message;
   }

@@ -60,7 +60,9 @@ int run_check(const std::vector<std::string>& args) {
   const int code = ask_cluster(
       "check", log_options, cluster_options,
       [&](net::EventLoop& loop, kube::Client& client, const base::Log& log) -> net::Task<Result<std::string>> {
-        for (auto& each : options.watch.managers.clusters) speak_kerberos(each.managers, yarn.kerberos, log);
+        for (auto& each : options.watch.managers.clusters) {
+          TM_CO_TRY_VOID(speak_kerberos(each.managers, yarn.kerberos, log));
+        }
         net::Event over(loop);
         const net::FdWatch signals = loop.watch_signals({SIGINT, SIGTERM}, [&](int signal) {
           if (over.is_set()) ::_exit(kEndedBySignal + signal);

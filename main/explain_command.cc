@@ -32,11 +32,14 @@ int explain_yarn(const LogOptions& log_options, const ClusterOptions& cluster_op
   options.clusters = std::move(*clusters);
   net::WorkerPool workers(1, kNamesAtOnce);
   options.workers = &workers;
-  return ask_cluster("explain", log_options, cluster_options,
-                     [&](net::EventLoop& loop, kube::Client& client, const base::Log& log) {
-                       for (auto& each : options.clusters) speak_kerberos(each.managers, yarn.kerberos, log);
-                       return cli::explain_yarn(loop, client, base::Random(base::Random::seed_from_system()), options);
-                     });
+  return ask_cluster(
+      "explain", log_options, cluster_options,
+      [&](net::EventLoop& loop, kube::Client& client, const base::Log& log) -> net::Task<Result<std::string>> {
+        for (auto& each : options.clusters) {
+          TM_CO_TRY_VOID(speak_kerberos(each.managers, yarn.kerberos, log));
+        }
+        co_return co_await cli::explain_yarn(loop, client, base::Random(base::Random::seed_from_system()), options);
+      });
 }
 
 }  // namespace

@@ -72,7 +72,9 @@ int run_gateway(const std::vector<std::string>& args) {
     auto properties = hadoop_properties(folder);
     if (!properties) return failed(properties.error());
     options.yarn.hadoop = *std::move(properties);
-    speak_kerberos(clusters->front().managers, kerberos, log, &metrics);
+    if (auto able = speak_kerberos(clusters->front().managers, kerberos, log, &metrics); !able) {
+      return failed(able.error());
+    }
     rim.yarn = std::move(clusters->front().managers);
   }
 

@@ -1,4 +1,6 @@
 // tidemark-hadoop: the commands that read Hadoop's configuration or talk to Hadoop.
+#include <unistd.h>
+
 #include "main/process.h"
 #include "main/started.h"
 
@@ -12,5 +14,6 @@ int main(int argc, char** argv) {
       {"explain", main::run_explain},
       {"check", main::run_check},
   };
-  return main::run_started(main::kHadoopProgram, kCommands, argc, argv);
+  // A thread may still wait for a KDC: end without the destructors of libraries that it uses.
+  ::_exit(main::run_started(main::kHadoopProgram, kCommands, argc, argv));
 }

@@ -55,7 +55,9 @@ int run_yarn_copilot(const std::vector<std::string>& args) {
   base::Registry metrics;
   const LogOutput log_output(clock, log_options, metrics);
   const base::Log log = log_output.named("yarn-copilot");
-  if (*managers) speak_kerberos(**managers, options.kerberos, log, &metrics);
+  if (*managers) {
+    if (auto able = speak_kerberos(**managers, options.kerberos, log, &metrics); !able) return failed(able.error());
+  }
   raise_descriptor_limit();
   net::EventLoop loop(clock);
   Signals signals(loop);

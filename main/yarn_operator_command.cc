@@ -44,7 +44,9 @@ int run_yarn_operator(const std::vector<std::string>& args) {
 
   auto clusters = clusters_in(options.hadoop_conf_dir, options.user);
   if (!clusters) return failed(clusters.error());
-  for (auto& each : *clusters) speak_kerberos(each.managers, options.kerberos, log, &metrics);
+  for (auto& each : *clusters) {
+    if (auto able = speak_kerberos(each.managers, options.kerberos, log, &metrics); !able) return failed(able.error());
+  }
 
   kube::ClientConfig client_config;
   client_config.queries_per_second = options.queries_per_second;

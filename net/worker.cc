@@ -13,6 +13,7 @@ namespace tidemark::net {
 
 struct WorkerPool::Impl {
   std::size_t queue_max = 0;
+  AtEnd at_end = AtEnd::kJoin;
   std::mutex mutex;
   std::condition_variable changed;
   std::deque<std::function<void()>> queue;
@@ -34,11 +35,12 @@ struct WorkerPool::Impl {
   }
 };
 
-WorkerPool::WorkerPool(int threads, std::size_t queue_max) : impl_(std::make_unique<Impl>()) {
+WorkerPool::WorkerPool(int threads, std::size_t queue_max, AtEnd at_end) : impl_(std::make_shared<Impl>()) {
   TM_CHECK(threads > 0 && queue_max > 0, "a pool without threads or room never answers");
   impl_->queue_max = queue_max;
+  impl_->at_end = at_end;
   for (int i = 0; i < threads; ++i) {
-    impl_->threads.push_back(base::start_thread([impl = impl_.get()] { impl->work(); }));
+    impl_->threads.push_back(base::start_thread([impl = impl_] { impl->work(); }));
   }
 }
 
@@ -50,7 +52,13 @@ WorkerPool::~WorkerPool() {
     dropped.swap(impl_->queue);
   }
   impl_->changed.notify_all();
-  for (auto& thread : impl_->threads) thread.join();
+  for (auto& thread : impl_->threads) {
+    if (impl_->at_end == AtEnd::kAbandon) {
+      thread.detach();
+    } else {
+      thread.join();
+    }
+  }
 }
 
 bool WorkerPool::submit(std::function<void()> work) {
@@ -63,7 +71,9 @@ bool WorkerPool::submit(std::function<void()> work) {
   return true;
 }
 
-void WorkerPool::answer(EventLoop& loop, std::function<void()> callback) {
+void WorkerPool::answer(Impl& impl, EventLoop& loop, std::function<void()> callback) {
+  const std::lock_guard lock(impl.mutex);
+  if (impl.stopping && impl.at_end == AtEnd::kAbandon) return;  // the loop may be gone
   loop.post_from_any_thread(std::move(callback));
 }
 

@@ -11,8 +11,11 @@ namespace tidemark::net {
 
 class WorkerPool {
  public:
-  WorkerPool(int threads, std::size_t queue_max);
-  ~WorkerPool();  // finishes what runs, drops what waits, joins; before the loops that wait for it
+  // What the destructor does with work that runs. kAbandon is for library calls that wait for a server and cannot be
+  // cancelled: the thread ends with its call or with the process, and posts no answer.
+  enum class AtEnd { kJoin, kAbandon };
+  WorkerPool(int threads, std::size_t queue_max, AtEnd at_end = AtEnd::kJoin);
+  ~WorkerPool();  // drops what waits; before the loops that wait for it
 
   // Runs `work` on a worker and resumes on the loop. A full queue is kExhausted, at once. When the awaiting task is
   // destroyed the work still runs to its end, and its value is dropped: `work` must own what it uses.
@@ -29,9 +32,9 @@ class WorkerPool {
       Shared& shared;
       ~Detach() { shared.waiting = nullptr; }  // on the loop's thread, as is the posted callback below
     } detach{*shared};
-    const bool queued = submit([shared, &loop, work = std::move(work), pool = this]() mutable {
+    const bool queued = submit([shared, &loop, work = std::move(work), impl = impl_.get()]() mutable {
       shared->value.emplace(work());
-      pool->answer(loop, [shared] {
+      answer(*impl, loop, [shared] {
         if (shared->waiting != nullptr) shared->waiting->give(true);
       });
     });
@@ -41,10 +44,10 @@ class WorkerPool {
   }
 
  private:
-  bool submit(std::function<void()> work);
-  void answer(EventLoop& loop, std::function<void()> callback);
   struct Impl;
-  std::unique_ptr<Impl> impl_;
+  bool submit(std::function<void()> work);
+  static void answer(Impl& impl, EventLoop& loop, std::function<void()> callback);
+  std::shared_ptr<Impl> impl_;  // shared with its threads
 };
 
 }  // namespace tidemark::net

@@ -123,6 +123,29 @@ TEST(ConcurrentWorker, TheValueOfADestroyedTaskIsDropped) {
   EXPECT_EQ(kept.use_count(), 1);
 }
 
+TEST(ConcurrentWorker, AnAbandonedPoolDoesNotWaitAndPostsNoAnswer) {
+  const base::SystemClock clock;
+  const auto gate = std::make_shared<Gate>();
+  const auto kept = std::make_shared<int>(1);
+  {
+    EventLoop loop(clock);
+    Scope scope(loop);
+    WorkerPool pool(1, 8, WorkerPool::AtEnd::kAbandon);
+    const auto wait = [&]() -> Task<void> {
+      (void)co_await pool.run<int>(loop, [gate, kept] {
+        gate->pass();
+        return *kept;
+      });
+    };
+    scope.spawn(wait());
+    loop.run_ready();
+    gate->wait_for_arrivals(1);
+  }
+  EXPECT_EQ(kept.use_count(), 2);  // the work still runs
+  gate->open();
+  while (kept.use_count() != 1) std::this_thread::yield();
+}
+
 TEST(ConcurrentWorker, APoolDestroyedFinishesWhatRunsAndDropsWhatWaits) {
   const base::SystemClock clock;
   EventLoop loop(clock);

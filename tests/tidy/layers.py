@@ -38,7 +38,7 @@ MAY_USE: dict[str, set[str]] = {
     "sim": BELOW_ASSEMBLY,
     "cli": BELOW_ASSEMBLY,
     "demo": {NET, BASE},  # a program of its own
-    "kerberos": {"hadoop", NET, BASE},  # and another one
+    "kerberos": {"hadoop", NET, BASE},  # implements hadoop/gss.h
 }
 
 # Nothing is out of reach for these; nothing may include them.
@@ -49,7 +49,7 @@ TEST_MAY_ALSO_USE: dict[str, set[str]] = {folder: {"kube/memory"} for folder in 
 
 LAYER: dict[str, str] = {
     "base": "0", "model": "1", "policy": "2", "net": "2", "linux": "2", "kube": "3", "kube/memory": "3", "hadoop": "3",
-    "copilot": "3", "journal": "3", **{component: "4" for component in _COMPONENTS}, "operate": "4+", "embedded": "5", "sim": "5", "cli": "5", "main": "6", "demo": "6", "kerberos": "6",
+    "copilot": "3", "journal": "3", **{component: "4" for component in _COMPONENTS}, "operate": "4+", "embedded": "5", "sim": "5", "cli": "5", "main": "6", "demo": "6", "kerberos": "4",
 }
 
 # Folders that hold no C++ of the product.
@@ -83,7 +83,7 @@ _STARTS_A_PROGRAM = r"(?<![\w.>:])(::|std::)?(f?exec(l|le|lp|v|ve|vp|vpe|veat)|p
 # sockets needs a real clock.
 TREE_BANS: dict[str, tuple[str, set[str]]] = {
     _SLEEP: ("a sleep: wait for what is meant, on the event loop or a simulated clock", {"bench"}),
-    r"\bSystemClock\b": ("the real clock is chosen in main/ only: take a base::Clock&", {"main", "tests", "bench", "demo", "kerberos", "*_test"}),
+    r"\bSystemClock\b": ("the real clock is chosen in main/ only: take a base::Clock&", {"main", "tests", "bench", "demo", "*_test"}),
     r"\bseed_from_system\b": ("the seed is drawn in main/ only: take a base::Random", {"main", "bench"}),
     r"\bstd::(mutex|shared_mutex|recursive_mutex|condition_variable)\b": ("a mutex outside base/ and net/: one thread owns a component", {"base", "net", "tests", "bench"}),
     _STARTS_A_PROGRAM: ("another program: ask the kernel, or say in tests/tidy/layers.py why there is no other way", {"tests", "bench", "demo", "*_test"}),
@@ -94,8 +94,9 @@ TREE_BANS: dict[str, tuple[str, set[str]]] = {
 DEFINES: dict[str, set[str]] = {
     _SLEEP: {"base/line_writer.cc"},  # a program that is broken takes no lock any more
     # Containers of `tidemark up` are programs. `tidemark` starts its other executables. The agent may use neither: see MAY_USE.
+    # Containers of `tidemark up` are programs. `tidemark` starts its other executables. The agent may use neither: see MAY_USE.
     # A kubeconfig may name a credential plugin; main/ runs none for the agent (ClusterOptions::runs_plugins).
-    _STARTS_A_PROGRAM: {"runtime/containers.cc", "runtime/shim/shim.cc", "main/start_beside.cc", "kube/plugin_process.cc", "main/kerberos.cc"},
+    _STARTS_A_PROGRAM: {"runtime/containers.cc", "runtime/shim/shim.cc", "main/start_beside.cc", "kube/plugin_process.cc"},
     r"\bSystemClock\b": {"base/clock.h", "base/clock.cc", "base/clock_test.cc"},
     r"\bseed_from_system\b": {"base/random.h", "base/random.cc", "base/random_test.cc"},
 }
