@@ -1,5 +1,5 @@
-// Interface to Kerberos: tickets and security contexts. Asynchronous. The real implementation is in kerberos/, which only
-// tidemark-hadoop links.
+// Interface to Kerberos: tickets and security contexts. Asynchronous. The real implementation is in kerberos/, which
+// only tidemark-hadoop links.
 #pragma once
 
 #include <cstdint>

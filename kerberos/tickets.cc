@@ -135,7 +135,8 @@ Result<std::string> who(const KerberosContext& context, krb5_keytab keytab, cons
   return fail(ErrorKind::kInvalid, "keytab ", options.keytab, " has no key of ", name, ", only of ", listed(names));
 }
 
-Result<std::shared_ptr<const Tickets>> from_keytab(const KerberosContext& context, const hadoop::KerberosOptions& options) {
+Result<std::shared_ptr<const Tickets>> from_keytab(const KerberosContext& context,
+                                                   const hadoop::KerberosOptions& options) {
   if (access(options.keytab.c_str(), R_OK) != 0) {
     auto error = base::fail_errno(errno, base::cat("keytab ", options.keytab)).error();
     error.message += "; --kerberos-keytab is to be a file that this process may read";
@@ -191,7 +192,8 @@ std::optional<krb5_ticket_times> times_in(const KerberosContext& context, krb5_c
   return out;
 }
 
-Result<std::shared_ptr<const Tickets>> from_cache(const KerberosContext& context, const hadoop::KerberosOptions& options) {
+Result<std::shared_ptr<const Tickets>> from_cache(const KerberosContext& context,
+                                                  const hadoop::KerberosOptions& options) {
   Cache cache(context);
   if (const auto code = krb5_cc_default(context.is, &cache.is)) return context.fail_with(code, "the ticket cache");
   const std::string name =
