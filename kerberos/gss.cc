@@ -14,7 +14,7 @@ namespace tidemark::kerberos {
 namespace {
 
 constexpr std::size_t kWaitingMax = 1000;  // for a worker
-constexpr std::string_view kSlow = "kerberos: a request to a KDC or DNS";
+constexpr std::string_view kSlow = "a request to a KDC or DNS";
 
 }  // namespace
 
@@ -166,16 +166,17 @@ net::Task<Result<MitGss::Begun>> MitGss::begin(std::string server, std::string t
     Checked checked;
     Result<Begun> begun;
   };
-  TM_CO_TRY(const auto done, co_await kdc_.run<std::shared_ptr<Done>>(loop_, [login = login_, server, token] {
+  const auto work = [login = login_, server = std::move(server), token = std::move(token)] {
     const auto out = std::make_shared<Done>(Done{login->check(), fail(ErrorKind::kInternal, "not begun")});
     out->begun = [&]() -> Result<Begun> {
       TM_TRY(auto tickets, out->checked.tickets);
-      TM_TRY(auto context, Context::make(std::move(tickets), server));
-      TM_TRY(auto step, context->step(token));
-      return Begun{std::move(context), std::move(step)};
+      TM_TRY(auto made, Context::make(std::move(tickets), server));
+      TM_TRY(auto first, made->step(token));
+      return Begun{std::move(made), std::move(first)};
     }();
     return out;
-  }));
+  };
+  TM_CO_TRY(const auto done, co_await kdc_.run<std::shared_ptr<Done>>(loop_, work));
   on_checked(done->checked);
   co_return std::move(done->begun);
 }

@@ -106,12 +106,18 @@ class Executables(unittest.TestCase):
         process = subprocess.Popen([os.environ["TIDEMARK_BINARY"], *words, *places], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
+        self.addCleanup(process.stderr.close)
         lines = iter(process.stderr.readline, "")
         self.assertTrue(any("starting" in line for line in lines))
         self.assertEqual("tidemark-agent", Path(f"/proc/{process.pid}/exe").readlink().name)
         process.send_signal(signal.SIGTERM)
         rest = process.stderr.read()
         self.assertEqual(0, process.wait(PATIENCE_S), rest)
+
+    def test_only_tidemark_hadoop_loads_kerberos(self):
+        for name in ("tidemark", "tidemark-agent", "tidemark-hadoop"):
+            shown = subprocess.run(["ldd", Path(os.environ["TIDEMARK_BINARY"]).with_name(name)], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S)
+            self.assertEqual(name == "tidemark-hadoop", "libkrb5" in shown.stdout, name)
 
     def test_koordlet_is_the_agent(self):
         program = Path(os.environ["TMPDIR"]) / "koordlet"
