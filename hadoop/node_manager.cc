@@ -14,7 +14,7 @@ namespace {
 using base::JsonReader;
 
 constexpr std::size_t kNameBytesMax = 256;
-constexpr std::size_t kAnswerBytesMax = 200;  // of what a NodeManager answered in place of a list
+constexpr std::size_t kShownBytesMax = 200;  // of what a NodeManager answered in place of a list
 
 constexpr int kUnauthorizedCode = 401, kForbidden = 403;
 
@@ -88,7 +88,7 @@ void read_one(JsonReader& json, NodeContainers& out, std::size_t at) {
 
 Error not_listed(const net::HttpResponse& answer) {
   std::string said = base::cat("the NodeManager's containers: it answered ", answer.status, " ",
-                               base::in_quotes(base::trim(std::string_view(answer.body).substr(0, kAnswerBytesMax))));
+                               base::in_quotes(base::trim(std::string_view(answer.body).substr(0, kShownBytesMax))));
   if (answer.status == kUnauthorizedCode &&
       base::trim(answer.headers.get("www-authenticate")).starts_with("Negotiate")) {
     said +=
