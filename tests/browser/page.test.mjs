@@ -257,7 +257,7 @@ describe("both languages and themes", () => {
     await page.getByRole("button", { name: "切换到中文" }).click();
     await page.locator("h1", { hasText: "现状" }).waitFor();
     await page.getByRole("button", { name: "深色" }).click();
-    assert.equal(await page.evaluate(() => getComputedStyle(document.body).colorScheme || document.documentElement.dataset.theme), "dark");
+    await page.locator("html[data-theme=dark]").waitFor();
     await page.reload();
     await page.locator("h1", { hasText: "现状" }).waitFor();
     await close(page);
