@@ -75,7 +75,7 @@ LineStream::LineStream(net::EventLoop& loop, net::HttpTransport& collector, net:
       collector_(collector),
       worker_(worker),
       log_(std::move(log)),
-      sent_(metrics.counter("tidemark_stream_lines_total", "Lines that the collector took.")),
+      sent_(metrics.counter("tidemark_stream_lines_total", "Lines that the collector accepted.")),
       given_up_(metrics.counter("tidemark_stream_refused_lines_total", "Lines that the collector refuses for ever.")),
       skipped_(metrics.counter("tidemark_stream_skipped_total",
                                "Times that something was gone before it was sent: the files were full.")),

@@ -232,7 +232,9 @@ struct Client::Impl {
   void count(std::string_view verb, const Error* error, bool answered, base::Duration took) const {
     if (config.metrics == nullptr) return;
     config.metrics
-        ->counter("tidemark_client_requests_total", "Requests to the API server by result, retries included.",
+        ->counter("tidemark_client_requests_total",
+                  "Requests to the API server, retries included, by verb and result (ok, conflict, throttled, "
+                  "unreachable …).",
                   {{"component", verb}, {"reason", outcome_of(error, answered)}})
         .add();
     config.metrics

@@ -22,8 +22,8 @@
 namespace tidemark::model {
 
 inline constexpr std::string_view kEndedTasksAnnotation = "tidemark.io/ended-tasks";
-// In the same format, by YARN's operator: the containers that it preempted on the node for more timely work of the
-// other side. To the agent they look finished, so they are not counted twice. Entries stay for an hour, because a
+// Containers that YARN's operator preempted on the node for more timely work of the other side, in the same format.
+// To the agent they look finished, so they are not counted twice. Entries stay for an hour, because a
 // restarted operator reads them.
 inline constexpr std::string_view kYarnGivenBackAnnotation = "tidemark.io/yarn-given-back";
 inline constexpr base::Duration kGivenBackKept = std::chrono::hours(1);

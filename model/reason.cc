@@ -9,6 +9,7 @@ namespace {
 
 // In the order of the enumeration, so that the value is the index.
 constexpr ReasonInfo kReasons[] = {
+    // TM-NODE (install.md#the-manager): Whether the manager computes an offer for a node at all.
     ReasonInfo{Reason::kPublished, "TM-NODE-001", "calculated from the node's metric and pods"},
     ReasonInfo{Reason::kDisabledByCluster, "TM-NODE-002", "co-location is off for the whole cluster"},
     ReasonInfo{Reason::kDisabledForNode, "TM-NODE-003", "co-location is off for this node"},
@@ -19,6 +20,7 @@ constexpr ReasonInfo kReasons[] = {
                "the NodeMetric has a time but no measurements; what is published stays"},
     ReasonInfo{Reason::kPluginsOff, "TM-NODE-008", "batch and mid are switched off; what is published stays"},
 
+    // TM-BATCH (explain.md): Terms of batch-cpu and batch-memory: online work, reservations, third parties.
     ReasonInfo{Reason::kPolicyUsage, "TM-BATCH-001", "online work counts with what it uses"},
     ReasonInfo{Reason::kPolicyRequest, "TM-BATCH-002", "online work counts with what it requests"},
     ReasonInfo{Reason::kPolicyMaxUsageRequest, "TM-BATCH-003",
@@ -38,6 +40,7 @@ constexpr ReasonInfo kReasons[] = {
                "the third-party annotation cannot be read; nothing is subtracted"},
     ReasonInfo{Reason::kBatchPluginOff, "TM-BATCH-014", "batch is switched off; what is published stays"},
 
+    // TM-MID (explain.md): Terms of mid-cpu and mid-memory.
     ReasonInfo{Reason::kMidReclaimable, "TM-MID-001",
                "the amount that prod pods are predicted not to need, plus a share of the unallocated capacity"},
     ReasonInfo{Reason::kMidNothing, "TM-MID-002", "nothing is reclaimable"},
@@ -49,6 +52,7 @@ constexpr ReasonInfo kReasons[] = {
                "the metric lacks the node's usage, so nothing counts as reclaimable"},
     ReasonInfo{Reason::kMidPluginOff, "TM-MID-007", "mid is switched off; what is published stays"},
 
+    // TM-ZONE (explain.md): The amounts of a node's NUMA zones.
     ReasonInfo{Reason::kZonesCalculated, "TM-ZONE-001",
                "each zone by the node's formula, with the zone's allocatable as its capacity"},
     ReasonInfo{Reason::kZonesNoTopology, "TM-ZONE-002", "the node has no NodeResourceTopology"},
@@ -58,6 +62,7 @@ constexpr ReasonInfo kReasons[] = {
     ReasonInfo{Reason::kZonesScaled, "TM-ZONE-006", "scaled by the ratio of the node's offer to its formula"},
     ReasonInfo{Reason::kZonesHeld, "TM-ZONE-007", "no measurements: the values of the zones fall with the node"},
 
+    // TM-NORM (explain.md): The CPU normalization ratio of a node.
     ReasonInfo{Reason::kNormalizationOff, "TM-NORM-001", "CPU normalization is off for this node: the ratio is 1.00"},
     ReasonInfo{Reason::kNormalizationByModel, "TM-NORM-002", "the settings have a ratio for the node's CPU model"},
     ReasonInfo{Reason::kNormalizationDefault, "TM-NORM-003",
@@ -75,6 +80,7 @@ constexpr ReasonInfo kReasons[] = {
     ReasonInfo{Reason::kNormalizationUndecided, "TM-NORM-010",
                "no decision about CPU normalization; the annotation stays"},
 
+    // TM-AMPLIFY (explain.md): The amplification of a node's resources.
     ReasonInfo{Reason::kAmplificationNone, "TM-AMPLIFY-001", "nothing is amplified"},
     ReasonInfo{Reason::kAmplificationApplied, "TM-AMPLIFY-002",
                "the ratios of the settings, cpu times the normalization ratio that the node carries"},
@@ -87,6 +93,7 @@ constexpr ReasonInfo kReasons[] = {
     ReasonInfo{Reason::kAmplificationUndecided, "TM-AMPLIFY-007",
                "no decision about amplification; the annotation stays"},
 
+    // TM-SAFE (water-line.md): Where `profile: tidemark` replaces an unsafe rule of Koordinator.
     ReasonInfo{Reason::kSafeMargin, "TM-SAFE-001", "a reclaim threshold above 100 % counts as 100 %"},
     ReasonInfo{Reason::kSafePodWithoutReport, "TM-SAFE-002",
                "online pods without a report count with what they request"},
@@ -101,12 +108,13 @@ constexpr ReasonInfo kReasons[] = {
                "the amount that third parties hold is subtracted from the zones in equal parts"},
     ReasonInfo{Reason::kSafeNumaOnce, "TM-SAFE-009", "a NUMA node that a pod lists twice counts once"},
     ReasonInfo{Reason::kSafeWarmUpRequest, "TM-SAFE-010",
-               "online pods that are still warming up count with their request, or with their use if that is more: "
-               "their workload has no history, or the pod has no report yet"},
+               "online pods that warm up count with the larger of request and use: no history of their workload, or no "
+               "report yet"},
     ReasonInfo{Reason::kSafeWarmUpProfile, "TM-SAFE-011",
                "online pods that are still warming up count with a value that falls from their request to the use of "
                "their workload"},
 
+    // TM-WRITE (install.md#the-manager): Why the manager writes a node, or does not.
     ReasonInfo{Reason::kWriteFirst, "TM-WRITE-001", "not written since this process started"},
     ReasonInfo{Reason::kWriteRefresh, "TM-WRITE-002", "the last write is older than updateTimeThresholdSeconds"},
     ReasonInfo{Reason::kWriteAppears, "TM-WRITE-003", "a resource is not on the node yet"},
@@ -124,6 +132,7 @@ constexpr ReasonInfo kReasons[] = {
     ReasonInfo{Reason::kWriteBackedOff, "TM-WRITE-014",
                "a task was evicted from the node: the offer is cut to the amount sold"},
 
+    // TM-MOTION (water-line.md): How fast an offer moves, also while a node does not report.
     ReasonInfo{Reason::kMotionFirst, "TM-MOTION-001", "the first value: no earlier value to move from"},
     ReasonInfo{Reason::kMotionSteady, "TM-MOTION-002", "as much as before"},
     ReasonInfo{Reason::kMotionCut, "TM-MOTION-003", "less than before: a cut is applied at once"},
@@ -138,6 +147,7 @@ constexpr ReasonInfo kReasons[] = {
     ReasonInfo{Reason::kMotionForgotten, "TM-MOTION-010",
                "the NodeMetric has not changed for so long that nothing is offered"},
 
+    // TM-LINE (water-line.md): The water line, and the calendar entry that sets it.
     ReasonInfo{Reason::kLineBase, "TM-LINE-001", "no entry of the calendar is in force: the base line"},
     ReasonInfo{Reason::kLineWindow, "TM-LINE-002", "a window of the calendar is open"},
     ReasonInfo{Reason::kLineFrozen, "TM-LINE-003", "a freeze of the calendar is in force"},
@@ -152,6 +162,7 @@ constexpr ReasonInfo kReasons[] = {
     ReasonInfo{Reason::kLineOverridesOld, "TM-LINE-011",
                "the overrides of the water line are older than those in force; they are ignored"},
 
+    // TM-LEDGER (water-line.md): How Kubernetes and YARN share a node.
     ReasonInfo{Reason::kLedgerAll, "TM-LEDGER-001", "the other side has sold nothing: this side gets all"},
     ReasonInfo{Reason::kLedgerOtherSold, "TM-LEDGER-002", "the amount that the other side has sold is subtracted"},
     ReasonInfo{Reason::kLedgerPartOfIdle, "TM-LEDGER-003", "this side's part of the idle amount (strict ledger)"},
@@ -170,6 +181,7 @@ constexpr ReasonInfo kReasons[] = {
     ReasonInfo{Reason::kLedgerToldByEntry, "TM-LEDGER-012",
                "published with the over-report of an entry for its class or this hour"},
 
+    // TM-ROLLOUT (settings.md): How an edit of the settings reaches the nodes.
     ReasonInfo{Reason::kRolloutFirst, "TM-ROLLOUT-001",
                "no settings were in force before: these settings apply everywhere at once"},
     ReasonInfo{Reason::kRolloutAtOnce, "TM-ROLLOUT-002",
@@ -198,8 +210,10 @@ constexpr ReasonInfo kReasons[] = {
     ReasonInfo{Reason::kRolloutTooLarge, "TM-ROLLOUT-017",
                "rejected: the settings are too large to be stored beside those in force"},
 
+    // TM-POOL (settings.md): Pools.
     ReasonInfo{Reason::kPoolOverlap, "TM-POOL-001", "the selectors of two pools match; the first one takes the node"},
 
+    // TM-ADMIT (reference/webhooks.md): New pods that match a profile: changed, delayed or refused.
     ReasonInfo{Reason::kAdmitOff, "TM-ADMIT-001",
                "co-location is off, and pods that a profile would make offline work are refused meanwhile"},
     ReasonInfo{Reason::kAdmitPodUnreadable, "TM-ADMIT-002", "the pod cannot be read"},
@@ -212,6 +226,7 @@ constexpr ReasonInfo kReasons[] = {
     ReasonInfo{Reason::kAdmitNamespaceUnknown, "TM-ADMIT-007", "the labels of the pod's namespace are not known"},
     ReasonInfo{Reason::kAdmitPodLevelResources, "TM-ADMIT-008",
                "resources of the pod as a whole stay native: batch and mid resources exist for containers only"},
+    // TM-POD (reference/webhooks.md): Rules by which the webhooks refuse a pod.
     ReasonInfo{Reason::kPodQosImmutable, "TM-POD-001", "the QoS class of a pod cannot be changed"},
     ReasonInfo{Reason::kPodPriorityClassImmutable, "TM-POD-002", "the priority class of a pod cannot be changed"},
     ReasonInfo{Reason::kPodPriorityImmutable, "TM-POD-003", "the priority of a pod inside its class cannot be changed"},
@@ -222,6 +237,7 @@ constexpr ReasonInfo kReasons[] = {
     ReasonInfo{Reason::kPodReserveAnnotation, "TM-POD-008",
                "the annotation is the scheduler's own and cannot be set by users"},
     ReasonInfo{Reason::kPodLabelRequired, "TM-POD-009", "a label that this cluster requires is missing"},
+    // TM-SETTINGS (settings.md): Errors in an edit of the settings.
     ReasonInfo{Reason::kSettingsUnreadable, "TM-SETTINGS-001", "the text of a key cannot be read"},
     ReasonInfo{Reason::kSettingsInvalid, "TM-SETTINGS-002", "a value is out of range or its counterpart is missing"},
     ReasonInfo{Reason::kSettingsOverlap, "TM-SETTINGS-003",
@@ -230,6 +246,7 @@ constexpr ReasonInfo kReasons[] = {
     ReasonInfo{Reason::kSettingsUnknown, "TM-SETTINGS-005", "this field or key is unknown and ignored"},
     ReasonInfo{Reason::kSettingsSuspect, "TM-SETTINGS-006", "the value is valid, but its meaning may be a surprise"},
 
+    // TM-STATE (off.md): Orders for a node, its pool or the cluster, and the resulting state.
     ReasonInfo{Reason::kStateDefault, "TM-STATE-001", "no order in force; the settings decide"},
     ReasonInfo{Reason::kStateByMode, "TM-STATE-002", "the settings put the node's pool into mode observe"},
     ReasonInfo{Reason::kStateByNode, "TM-STATE-003", "ordered for this node"},
@@ -266,6 +283,7 @@ constexpr ReasonInfo kReasons[] = {
                "the class of work is draining: nothing new is sold for it, running work may complete"},
     ReasonInfo{Reason::kStateClassOff, "TM-STATE-027", "the class of work is off: its work is reclaimed"},
 
+    // TM-WRITER (off.md): A second manager that writes the same amounts.
     ReasonInfo{Reason::kContestRepair, "TM-WRITER-001", "another writer replaced our numbers: they are written again"},
     ReasonInfo{Reason::kContestStandBack, "TM-WRITER-002",
                "another writer replaces our numbers repeatedly: the node is left to it and only observed"},
@@ -275,6 +293,7 @@ constexpr ReasonInfo kReasons[] = {
     ReasonInfo{Reason::kContestObject, "TM-WRITER-007",
                "an object of the node is left to another writer, and only observed"},
 
+    // TM-BUDGET (evictions.md): Limits of evictions.
     ReasonInfo{Reason::kBudgetSpike, "TM-BUDGET-001",
                "evictions of the pool spiked: it sells nothing new until the rate falls"},
     ReasonInfo{Reason::kBudgetStopped, "TM-BUDGET-002",
@@ -309,6 +328,7 @@ constexpr ReasonInfo kReasons[] = {
     ReasonInfo{Reason::kBudgetBackOff, "TM-BUDGET-017",
                "offline work was evicted from the node: for now the sold amount stays, and nothing new is sold"},
 
+    // TM-AUDIT (explain.md): Findings of `tidemark check ledger`.
     ReasonInfo{Reason::kAuditNegative, "TM-AUDIT-001", "a negative amount is offered"},
     ReasonInfo{Reason::kAuditAboveCeiling, "TM-AUDIT-002",
                "the offer is larger than the measured room under the water line"},
@@ -331,6 +351,7 @@ constexpr ReasonInfo kReasons[] = {
     ReasonInfo{Reason::kAuditYarnTotal, "TM-AUDIT-016",
                "a ResourceManager may allocate more of the node than YARN's offer there"},
 
+    // TM-CONFIG (settings.md): Settings that were read, refused or kept.
     ReasonInfo{Reason::kConfigDefaults, "TM-CONFIG-001", "the key is absent or empty: defaults are in force"},
     ReasonInfo{Reason::kConfigNotFound, "TM-CONFIG-002", "the ConfigMap does not exist: defaults are in force"},
     ReasonInfo{Reason::kConfigApplied, "TM-CONFIG-003", "the configuration is in force"},
@@ -354,6 +375,7 @@ constexpr ReasonInfo kReasons[] = {
     ReasonInfo{Reason::kConfigEnabledBelow, "TM-CONFIG-013",
                "the node's own settings enable co-location, but the cluster is off"},
 
+    // TM-SLO (install.md#the-manager): The NodeSLO of a node.
     ReasonInfo{Reason::kSloBandwidthFromAnnotation, "TM-SLO-001",
                "the node's network-bandwidth annotation is its totalNetworkBandwidth"},
     ReasonInfo{Reason::kSloBandwidthUnreadable, "TM-SLO-002",
@@ -370,6 +392,7 @@ constexpr ReasonInfo kReasons[] = {
     ReasonInfo{Reason::kSloNodeSettingsRefused, "TM-SLO-008",
                "the node's own settings are invalid, and there were none before"},
 
+    // TM-COLLECT (install.md#the-manager): The NodeMetric spec of a node.
     ReasonInfo{Reason::kCollectFromStrategy, "TM-COLLECT-001", "the node's co-location strategy sets what is reported"},
     ReasonInfo{Reason::kCollectDisabled, "TM-COLLECT-002",
                "co-location is off for the node; it reports by the defaults"},
@@ -377,17 +400,20 @@ constexpr ReasonInfo kReasons[] = {
                "the node's own settings are out of range; it reports by the defaults"},
     ReasonInfo{Reason::kCollectKept, "TM-COLLECT-004", "the configuration is invalid; the present object stays"},
 
+    // TM-OBJECT (install.md#the-manager): Objects that the manager creates and deletes for nodes.
     ReasonInfo{Reason::kObjectMissing, "TM-OBJECT-001", "the node has no such object yet"},
     ReasonInfo{Reason::kObjectDiffers, "TM-OBJECT-002", "the object differs from the settings"},
     ReasonInfo{Reason::kObjectRight, "TM-OBJECT-003", "the object matches the settings"},
     ReasonInfo{Reason::kObjectOrphan, "TM-OBJECT-004", "the object's node does not exist any more"},
 
+    // TM-HISTORY (water-line.md#forecasts-and-workload-profiles): Usage that is learned and stored from hour to hour.
     ReasonInfo{Reason::kHistoryUnreadable, "TM-HISTORY-001", "a stored record cannot be read and is left out"},
     ReasonInfo{Reason::kHistoryNewer, "TM-HISTORY-002",
                "a newer version wrote a stored record; it is not read, and stays if there is room"},
     ReasonInfo{Reason::kHistoryNoRoom, "TM-HISTORY-003",
                "no room for the whole history; its least useful part is dropped"},
 
+    // TM-RECOMMEND (water-line.md#recommendations): Recommendation objects.
     ReasonInfo{Reason::kRecommendFromProfile, "TM-RECOMMEND-001",
                "the use of the workload's pods in the last days, plus a margin"},
     ReasonInfo{Reason::kRecommendTooEarly, "TM-RECOMMEND-002", "the history of the workload is too short"},
@@ -397,6 +423,7 @@ constexpr ReasonInfo kReasons[] = {
                "an object of this name has another owner; it is left alone"},
     ReasonInfo{Reason::kRecommendGone, "TM-RECOMMEND-006", "the workload was not seen for days"},
 
+    // TM-SUPPRESS (protection.md): The CPU that offline work may use on a node.
     ReasonInfo{Reason::kSuppressOff, "TM-SUPPRESS-001", "suppression is switched off for this node"},
     ReasonInfo{Reason::kSuppressUnderLine, "TM-SUPPRESS-002",
                "offline work gets the CPU that online work and the system leave under the threshold"},
@@ -417,12 +444,14 @@ constexpr ReasonInfo kReasons[] = {
                "online work began to use more between two decisions: offline work was suppressed at once"},
     ReasonInfo{Reason::kSuppressRunsLast, "TM-SUPPRESS-011",
                "the kernel runs offline work only on idle CPUs: no limit is set"},
+    // TM-LIMIT (protection.md): Limits of offline pods and tasks.
     ReasonInfo{Reason::kLimitFromBatch, "TM-LIMIT-001", "set from its batch resources"},
     ReasonInfo{Reason::kLimitNothingSaid, "TM-LIMIT-002", "it has no batch limit: none is set"},
     ReasonInfo{Reason::kLimitBySuppression, "TM-LIMIT-003",
                "no quota of its own while one quota limits all offline work"},
     ReasonInfo{Reason::kLimitNormalized, "TM-LIMIT-004",
                "a CPU of this node counts for more than one: the quota is smaller by that ratio"},
+    // TM-PRIORITY (protection.md): The order for CPU, and the order of OOM kills.
     ReasonInfo{Reason::kPriorityByClass, "TM-PRIORITY-001", "set from the QoS class of the cgroup"},
     ReasonInfo{Reason::kPriorityOff, "TM-PRIORITY-002", "priorities are switched off for this class: kernel default"},
     ReasonInfo{Reason::kShareByClass, "TM-PRIORITY-003", "the weight of its class of offline work"},
@@ -431,10 +460,12 @@ constexpr ReasonInfo kReasons[] = {
     ReasonInfo{Reason::kOomOfflineFirst, "TM-PRIORITY-005", "out of memory, the kernel kills offline work first"},
     ReasonInfo{Reason::kOomAfterItsTasks, "TM-PRIORITY-006",
                "other tasks depend on it: out of memory, the kernel kills it after them"},
+    // TM-KNOB (protection.md): Whether a file of the kernel exists, accepts a value, and has an effect.
     ReasonInfo{Reason::kKnobMissing, "TM-KNOB-001", "the kernel of this node has no such file"},
     ReasonInfo{Reason::kKnobOutranked, "TM-KNOB-002", "another strategy controls this file of the cgroup"},
     ReasonInfo{Reason::kKnobRefused, "TM-KNOB-003", "the kernel refused the value"},
     ReasonInfo{Reason::kKnobWithoutEffect, "TM-KNOB-004", "the kernel accepted the value on a trial without effect"},
+    // TM-AGENT (protection.md): The state of a node agent as a whole.
     ReasonInfo{Reason::kAgentEnforces, "TM-AGENT-001", "decided and written"},
     ReasonInfo{Reason::kAgentObserves, "TM-AGENT-002", "decided and shown; nothing is written"},
     ReasonInfo{
@@ -455,6 +486,7 @@ constexpr ReasonInfo kReasons[] = {
     ReasonInfo{Reason::kAgentKeptForTasks, "TM-AGENT-011", "not loosened: offline work still runs in the cgroup"},
     ReasonInfo{Reason::kAgentNotOurs, "TM-AGENT-012", "not restored: another writer changed it since"},
     ReasonInfo{Reason::kAgentGroupGone, "TM-AGENT-013", "the cgroup is gone, and its values with it"},
+    // TM-EVICT (evictions.md): Which offline tasks an agent evicts, when and how.
     ReasonInfo{Reason::kEvictMemoryLine, "TM-EVICT-001", "the node's memory use is above the eviction threshold"},
     ReasonInfo{Reason::kEvictCpuLine, "TM-EVICT-002", "the node's CPU use is above the eviction threshold"},
     ReasonInfo{Reason::kEvictCpuUnsatisfied, "TM-EVICT-003",
@@ -489,6 +521,7 @@ constexpr ReasonInfo kReasons[] = {
     ReasonInfo{Reason::kEvictReplaced, "TM-EVICT-023", "its ResourceManager preempted another container instead"},
     ReasonInfo{Reason::kEvictLineMoved, "TM-EVICT-024",
                "the kubelet would evict before our threshold: a lower one applies"},
+    // TM-ARBITRATE (water-line.md): A node of which two schedulers sold too much.
     ReasonInfo{Reason::kArbitrateFits, "TM-ARBITRATE-001", "the requests of offline work fit the node"},
     ReasonInfo{Reason::kArbitrateReject, "TM-ARBITRATE-002",
                "more was sold than the node has: no new work is admitted, and starting work is limited at once"},
@@ -497,6 +530,7 @@ constexpr ReasonInfo kReasons[] = {
     ReasonInfo{Reason::kArbitrateOver, "TM-ARBITRATE-004",
                "the requests have fit again for long enough: new work is admitted"},
 
+    // TM-YARN (yarn.md): Totals at ResourceManagers, and containers that copilots stop.
     ReasonInfo{Reason::kYarnShared, "TM-YARN-001",
                "YARN gets what the node may sell, less the requests of Kubernetes pods"},
     ReasonInfo{Reason::kYarnPeer, "TM-YARN-002",

@@ -7,11 +7,11 @@
 namespace tidemark::yarn_operator {
 
 std::string cluster_figures(const std::vector<const ClusterLink*>& links) {
-  static constexpr std::string_view kName = "tidemark_yarn_operator_cluster_up";
-  std::string out = base::cat("# HELP ", kName, " 1: a ResourceManager of the cluster answered the last question.\n",
-                              "# TYPE ", kName, " gauge\n");
+  static constexpr std::string_view kUp[] = {"tidemark_yarn_operator_cluster_up",
+                                             "1: a ResourceManager of the cluster answered the last request."};
+  std::string out = base::cat("# HELP ", kUp[0], " ", kUp[1], "\n# TYPE ", kUp[0], " gauge\n");
   for (const ClusterLink* link : links) {
-    out += base::cat(kName, "{cluster=\"", link->id(), "\"} ", link->answers() ? 1 : 0, "\n");
+    out += base::cat(kUp[0], "{cluster=\"", link->id(), "\"} ", link->answers() ? 1 : 0, "\n");
   }
   return out;
 }

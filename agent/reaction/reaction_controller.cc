@@ -90,8 +90,10 @@ std::optional<ReactionTaken> ReactionController::withdraw(Enforcer* enforcer, ba
 
 void ReactionController::tell(const ReactionTaken& taken) {
   metrics_
-      .counter("tidemark_agent_reactions_total", "Surges of online work between two decisions, by reaction.",
-               {{"reason", to_string(taken.outcome)}})
+      .counter(
+          "tidemark_agent_reactions_total",
+          "Surges of online work between two decisions, by reaction: written, shown, not-ours, refused or unreadable.",
+          {{"reason", to_string(taken.outcome)}})
       .add();
   log_.info("online work uses more than the last decision knew",
             {{"group", plan_.groups.back()},

@@ -10,14 +10,15 @@ TaskMetrics::TaskMetrics(base::Registry& metrics, std::span<const TaskProvider* 
                                     "Tasks that do not count because their group has another owner.")) {
   for (const TaskProvider* each : providers) {
     const auto tasks = [&](std::string_view how) {
-      return &metrics.gauge("tidemark_agent_tasks", "Tasks, by provider.",
+      return &metrics.gauge("tidemark_agent_tasks", "Tasks by provider and state: listed or unconfirmed.",
                             {{"component", each->name()}, {"reason", how}});
     };
-    sources_.push_back({each, tasks("listed"), tasks("unconfirmed"),
-                        &metrics.gauge("tidemark_agent_tasks_refused", "Entries of its last list that do not count.",
-                                       {{"component", each->name()}}),
-                        &metrics.counter("tidemark_agent_task_lists_refused_total",
-                                         "Lists that failed or were not credible.", {{"component", each->name()}})});
+    sources_.push_back(
+        {each, tasks("listed"), tasks("unconfirmed"),
+         &metrics.gauge("tidemark_agent_tasks_refused", "Entries of its last list that do not count.",
+                        {{"component", each->name()}}),
+         &metrics.counter("tidemark_agent_task_lists_refused_total", "Lists of tasks that failed or were not credible.",
+                          {{"component", each->name()}})});
   }
 }
 

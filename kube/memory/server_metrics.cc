@@ -35,8 +35,8 @@ ServerMetrics::ServerMetrics(base::Registry& registry, const Store& store, const
       store_(store),
       clock_(clock),
       objects_(registry.gauge("tidemark_apiserver_objects", "Objects of all kinds.")),
-      object_bytes_(registry.gauge("tidemark_apiserver_object_bytes", "What the objects take.")),
-      history_bytes_(registry.gauge("tidemark_apiserver_history_bytes", "What the history for watches takes.")),
+      object_bytes_(registry.gauge("tidemark_apiserver_object_bytes", "Bytes of the objects.")),
+      history_bytes_(registry.gauge("tidemark_apiserver_history_bytes", "Bytes of the history for watches.")),
       watches_(registry.gauge("tidemark_apiserver_watches", "Watches that are open.")),
       watch_queue_bytes_(
           registry.gauge("tidemark_apiserver_watch_queue_bytes", "Changes that wait for slow readers of watches.")),

@@ -20,6 +20,7 @@
 
 namespace tidemark::manager {
 
+// The epoch of the leader that last wrote the node: a former leader finds it and does not write.
 inline constexpr std::string_view kEpochAnnotation = "tidemark.io/capacity-epoch";
 
 struct CapacityWrite {

@@ -145,9 +145,8 @@ void Figures::forget(const model::NodeName& node) {
 
 std::string Figures::text() const {
   Page page;
-  page.family(
-      "slo_controller_node_extended_resource_allocatable_internal", "gauge",
-      "What the formulas gave a node, by the peer's name: batch-cpu in cores, mid-cpu in milli-cores, as there.");
+  page.family("slo_controller_node_extended_resource_allocatable_internal", "gauge",
+              "Result of the formulas for a node: batch-cpu in cores, mid-cpu in milli-cores, as in Koordinator.");
   for (const auto& [name, node] : nodes_) {
     const auto line = [&](std::string_view resource, std::string_view unit, double value) {
       page.line(cat("node=\"", escaped(name.value), "\",resource=\"kubernetes.io/", resource, "\",unit=\"", unit, "\""),
@@ -169,18 +168,19 @@ std::string Figures::text() const {
   };
   const auto cores = [](model::CpuMilli cpu) { return static_cast<double>(cpu.value) / kMilli; };
   const auto bytes = [](model::MemoryBytes memory) { return static_cast<double>(memory.value); };
-  pools("tidemark_manager_capacity_cpu_cores", "gauge", "What the pool's nodes have.",
+  pools("tidemark_manager_capacity_cpu_cores", "gauge", "Capacity of the pool's nodes.",
         [&](const Pool& pool) { return cores(pool.capacity.cpu); });
-  pools("tidemark_manager_capacity_memory_bytes", "gauge", "What the pool's nodes have.",
+  pools("tidemark_manager_capacity_memory_bytes", "gauge", "Capacity of the pool's nodes.",
         [&](const Pool& pool) { return bytes(pool.capacity.memory); });
   pools("tidemark_manager_gain_core_hours_total", "counter",
-        "What batch work used since this process began to lead, by the nodes' reports.",
+        "Use of offline work, summed over time since this process began to lead.",
         [](const Pool& pool) { return pool.gain_core_hours; });
   pools("tidemark_manager_idle_cpu_cores", "gauge", "Unused capacity of the pool's nodes.",
         [&](const Pool& pool) { return cores(pool.idle.cpu); });
   pools("tidemark_manager_idle_memory_bytes", "gauge", "Unused capacity of the pool's nodes.",
         [&](const Pool& pool) { return bytes(pool.idle.memory); });
-  page.family("tidemark_manager_nodes", "gauge", "Nodes by decision: an offer, or the reason for none.");
+  page.family("tidemark_manager_nodes", "gauge",
+              "Nodes by decision: TM-NODE-001 is an offer, other reasons say why there is none.");
   for (const auto& [name, pool] : pools_) {
     for (const auto& [reason, count] : pool.by_reason) {
       page.line(cat("pool=\"", escaped(name), "\",reason=\"", model::reason_id(reason), "\""),
@@ -200,24 +200,26 @@ std::string Figures::text() const {
   pools("tidemark_manager_offered_real_memory_bytes", "gauge",
         "Real part of the batch offered to Kubernetes; less than the offer if it is over-reported.",
         [&](const Pool& pool) { return bytes(pool.offered_real.memory); });
-  page.family("tidemark_manager_pool_info", "gauge", "1: the pool, and whose nodes these are.");
+  page.family("tidemark_manager_pool_info", "gauge", "1: the business that owns the nodes of the pool.");
   for (const auto& [name, pool] : pools_) {
     if (pool.business.empty()) continue;
     page.line(cat("pool=\"", escaped(name), "\",business=\"", escaped(pool.business), "\""), 1);
   }
-  const auto sides = [&](std::string_view name, auto value) {
-    page.family(name, "gauge", "Amount held by batch work: requests of pods, and allocations that YARN reports.");
+  const auto sides = [&](std::string_view name, std::string_view help, auto value) {
+    page.family(name, "gauge", help);
     for (const auto& [pool, sums] : pools_) {
       page.line(cat("pool=\"", escaped(pool), "\",side=\"kubernetes\""), value(sums.sold_kubernetes));
       page.line(cat("pool=\"", escaped(pool), "\",side=\"yarn\""), value(sums.sold_yarn));
     }
   };
-  sides("tidemark_manager_sold_cpu_cores", [&](const Resources& sold) { return cores(sold.cpu); });
-  sides("tidemark_manager_sold_memory_bytes", [&](const Resources& sold) { return bytes(sold.memory); });
-  pools("tidemark_manager_used_cpu_cores", "gauge", "What offline work (batch and free) uses, by the nodes' reports.",
+  sides("tidemark_manager_sold_cpu_cores",
+        "CPU held by batch work: requests of bound pods, and allocations that YARN reports.",
+        [&](const Resources& sold) { return cores(sold.cpu); });
+  sides("tidemark_manager_sold_memory_bytes", "Memory held by batch work, in the same way.",
+        [&](const Resources& sold) { return bytes(sold.memory); });
+  pools("tidemark_manager_used_cpu_cores", "gauge", "Use of offline work (batch and free), by the nodes' reports.",
         [&](const Pool& pool) { return cores(pool.used.cpu); });
-  pools("tidemark_manager_used_memory_bytes", "gauge",
-        "What offline work (batch and free) uses, by the nodes' reports.",
+  pools("tidemark_manager_used_memory_bytes", "gauge", "Use of offline work (batch and free), by the nodes' reports.",
         [&](const Pool& pool) { return bytes(pool.used.memory); });
   return page.take();
 }

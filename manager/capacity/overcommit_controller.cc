@@ -209,11 +209,11 @@ void OvercommitController::count_plugins(const NodeDecision& decision) {
   const auto ran = [&](std::size_t place, std::string_view plugin, bool succeeded) {
     base::Counter*& runs = plugin_runs_[place * 4 + (reset ? 2 : 0) + (succeeded ? 1 : 0)];
     if (runs == nullptr) {
-      runs =
-          &metrics_.counter("slo_controller_node_resource_run_plugin_status", "Runs of a plugin, by the peer's names.",
-                            {{"plugin", plugin},
-                             {"status", succeeded ? "succeeded" : "failed"},
-                             {"reason", reset ? "ResourceReset" : "ResourceCalculate"}});
+      runs = &metrics_.counter("slo_controller_node_resource_run_plugin_status",
+                               "Runs of the parts of the offer, by Koordinator's names.",
+                               {{"plugin", plugin},
+                                {"status", succeeded ? "succeeded" : "failed"},
+                                {"reason", reset ? "ResourceReset" : "ResourceCalculate"}});
     }
     runs->add();
   };
@@ -230,7 +230,7 @@ void OvercommitController::count_plugins(const NodeDecision& decision) {
 
 void OvercommitController::count_reconcile(std::string_view what, bool succeeded) {
   metrics_
-      .counter("slo_controller_node_resource_reconcile_count", "What became of a node, by the peer's names.",
+      .counter("slo_controller_node_resource_reconcile_count", "Results of passes over nodes, by Koordinator's names.",
                {{"status", succeeded ? "succeeded" : "failed"}, {"reason", what}})
       .add();
 }

@@ -153,7 +153,7 @@ net::Task<Result<TopologyController::Done>> TopologyController::settle(model::No
   auto patched = co_await lanes_.of(ahead).writer.patch(kube::kNodeResourceTopologies, node.value,
                                                         kube::PatchType::kJson, body, options, write_limit_);
   metrics_
-      .counter("slo_controller_node_resource_reconcile_count", "What became of a node, by the peer's names.",
+      .counter("slo_controller_node_resource_reconcile_count", "Results of passes over nodes, by Koordinator's names.",
                {{"status", patched ? "succeeded" : "failed"}, {"reason", "updateNodeResourceTopology"}})
       .add();
   if (!patched) {

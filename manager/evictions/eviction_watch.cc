@@ -247,7 +247,8 @@ void EvictionWatch::count(const kube::Node& node, policy::TaskEnd task, std::str
   if (!work_class.empty()) task.work_class = context_.known_class(node, work_class) ? work_class : policy::kOther;
   if (context_.shows()) {
     context_.metrics
-        .counter("tidemark_tasks_ended_total", "Ended offline tasks by cause.",
+        .counter("tidemark_tasks_ended_total",
+                 "Ended offline tasks by cause: finished, kubelet, api, preempted, agent, drained or node.",
                  {{"pool", task.pool}, {"class", task.work_class}, {"reason", reason}})
         .add(static_cast<std::uint64_t>(task.times));
   }

@@ -183,8 +183,7 @@ net::Task<Result<NodeObjects::Done>> NodeObjects::carry_out(NodeObjectPlan plan,
 // The peer's count, by its names.
 void NodeObjects::count(std::string_view what, bool succeeded) {
   metrics_
-      .counter(kind_.peer_metric, "Writes of these objects by operation and result.",
-               {{"status", succeeded ? "succeeded" : "failed"}, {"reason", what}})
+      .counter(kind_.peer_metric, kind_.peer_help, {{"status", succeeded ? "succeeded" : "failed"}, {"reason", what}})
       .add();
 }
 

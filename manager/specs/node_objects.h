@@ -45,7 +45,8 @@ struct NodeObjectPlan {
 struct NodeObjectKind {
   kube::Resource resource;
   std::string_view component;    // "nodeslo": of queue and metrics
-  std::string_view peer_metric;  // the peer's count of what becomes of them
+  std::string_view peer_metric;  // Koordinator's count of their writes
+  std::string_view peer_help;
   // From caches and settings; called once they are filled.
   std::function<NodeObjectPlan(const model::NodeName&)> decide;
   KeptObject kept = KeptObject::kNodeSlo;

@@ -60,6 +60,7 @@ NodeSpecs::NodeSpecs(net::EventLoop& loop, kube::Client& client, kube::Interner&
                   1, static_cast<std::int64_t>(static_cast<double>(options_.query_burst) * kBudgetShare))),
       slo_writes_(loop, {client, client, budget_, options_.leading, options_.write_limit, options_.contests},
                   {kube::kNodeSlos, "nodeslo", "slo_controller_nodeslo_reconcile_count",
+                   "NodeSLOs created, patched and deleted.",
                    [this](const model::NodeName& node) { return decide_slo(node); }, KeptObject::kNodeSlo,
                    [&interner](std::string_view bytes) {
                      const auto slo = decode_node_slo_projection(bytes, interner);
@@ -68,6 +69,7 @@ NodeSpecs::NodeSpecs(net::EventLoop& loop, kube::Client& client, kube::Interner&
                   log, registry, random.fork()),
       metric_writes_(loop, {client, client, budget_, options_.leading, options_.write_limit, options_.contests},
                      {kube::kNodeMetrics, "nodemetric", "slo_controller_nodemetric_reconcile_count",
+                      "NodeMetrics created, patched and deleted.",
                       [this](const model::NodeName& node) { return decide_metric(node); }, KeptObject::kNodeMetric,
                       [&interner](std::string_view bytes) {
                         const auto metric = kube::decode_node_metric(bytes, metric_fields(), interner);
@@ -182,8 +184,8 @@ NodeObjectPlan NodeSpecs::decide_slo(const model::NodeName& node) {
   if (options_.leading()) trouble_of_own_settings(node.value, found, decision);
   if (decision.plan.action == NodeObjectPlan::Action::kRemove) return std::move(decision.plan);
   for (std::size_t i = 0; i < policy::kSloParts; ++i) {
-    count_parse("slo_controller_nodeslo_spec_parse_count", kParseNames[i],
-                decision.spec.parts[i].note != model::Reason::kSloBandwidthUnreadable);
+    count_parse("slo_controller_nodeslo_spec_parse_count", "Parts of NodeSLO specs computed from the settings.",
+                kParseNames[i], decision.spec.parts[i].note != model::Reason::kSloBandwidthUnreadable);
   }
   return std::move(decision.plan);
 }
@@ -235,18 +237,15 @@ NodeObjectPlan NodeSpecs::decide_metric(const model::NodeName& node) {
   const bool missing = decision.plan.action == NodeObjectPlan::Action::kCreate;
   if (!missing && held(nodes_.find(key), &policy::PoolModes::capacity)) return {};
   if (decision.collect) {
-    count_parse("slo_controller_nodemetric_spec_parse_count", "getNodeMetricCollectPolicy",
-                decision.collect->reason == model::Reason::kCollectFromStrategy);
+    count_parse("slo_controller_nodemetric_spec_parse_count", "NodeMetric specs computed from the settings.",
+                "getNodeMetricCollectPolicy", decision.collect->reason == model::Reason::kCollectFromStrategy);
   }
   return std::move(decision.plan);
 }
 
-// The peer's count, by its names.
-void NodeSpecs::count_parse(std::string_view metric, std::string_view what, bool succeeded) {
-  registry_
-      .counter(metric, "Specs made from the settings, by part.",
-               {{"status", succeeded ? "succeeded" : "failed"}, {"reason", what}})
-      .add();
+// Koordinator's count, by its names.
+void NodeSpecs::count_parse(std::string_view metric, std::string_view help, std::string_view what, bool succeeded) {
+  registry_.counter(metric, help, {{"status", succeeded ? "succeeded" : "failed"}, {"reason", what}}).add();
 }
 
 }  // namespace tidemark::manager

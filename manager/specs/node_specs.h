@@ -71,7 +71,7 @@ class NodeSpecs {
   void show_bad_settings();
   void trouble_of_own_settings(const std::string& name, const kube::Node* node, const NodeSloDecision& decision);
   void node_changed(const kube::ObjectKey& key, const kube::Node* before, const kube::Node* after);
-  void count_parse(std::string_view metric, std::string_view what, bool succeeded);
+  void count_parse(std::string_view metric, std::string_view help, std::string_view what, bool succeeded);
   net::Task<void> start_slo_workers();
   net::Task<void> start_metric_workers();
   net::Task<void> wait_for_nodes();

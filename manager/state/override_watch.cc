@@ -116,11 +116,13 @@ void OverrideWatch::refresh_metrics() {
       return value ? static_cast<double>(*value) : kNone;
     };
     context_.metrics
-        .gauge("tidemark_override_cpu_percent", "Temporary override of the water line; -1: no override.",
+        .gauge("tidemark_override_cpu_percent",
+               "Override of the water line, in percent; -1: none. Without pool: of the whole cluster.",
                {{"pool", pool}})
         .set(line == nullptr ? kNone : percent(line->line.cpu));
     context_.metrics
-        .gauge("tidemark_override_memory_percent", "Temporary override of the water line; -1: no override.",
+        .gauge("tidemark_override_memory_percent",
+               "Override of the water line, in percent; -1: none. Without pool: of the whole cluster.",
                {{"pool", pool}})
         .set(line == nullptr ? kNone : percent(line->line.memory));
     context_.metrics

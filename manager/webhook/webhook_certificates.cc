@@ -29,6 +29,7 @@ constexpr std::string_view kServingKeys[] = {"key.pem", "tls.key"};
 constexpr std::string_view kNextCertificate = "tidemark-next-ca-cert.pem";
 constexpr std::string_view kNextKey = "tidemark-next-ca-key.pem";
 constexpr std::string_view kOldCertificate = "tidemark-old-ca-cert.pem";
+// Since when the Secret has a next authority, or an old one beside the present one.
 constexpr std::string_view kNextSince = "tidemark.io/next-ca-since";
 constexpr std::string_view kOldSince = "tidemark.io/old-ca-since";
 

@@ -77,6 +77,7 @@ struct WebhookConfigurationObject {
 };
 Result<WebhookConfigurationObject> decode_webhook_configuration(std::string_view bytes);
 
+// On the webhook configurations: Tidemark manages them.
 inline constexpr std::string_view kWebhooksManagedAnnotation = "tidemark.io/managed-webhooks";
 inline constexpr std::string_view kWebhooksTemplateAnnotation = "template";  // Koordinator's
 

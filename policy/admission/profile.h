@@ -57,8 +57,9 @@ struct ColocationProfile {
   std::size_t bytes() const;
 };
 
+// On a ClusterColocationProfile: what happens to its new pods while co-location is off (wait, plain or refuse).
 inline constexpr std::string_view kWhileOffAnnotation = "tidemark.io/while-off";
-std::optional<WhileOff> parse_while_off(std::string_view text);  // wait, plain, refuse
+std::optional<WhileOff> parse_while_off(std::string_view text);
 
 // Reads the object's JSON. What the API server's schema refuses is an error.
 Result<ColocationProfile> read_profile(const Json& object);

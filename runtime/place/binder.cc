@@ -252,7 +252,7 @@ net::Task<void> Binder::bind(Bind pod) {
     co_return;
   }
   metrics_
-      .counter("tidemark_runtime_binds_failed_total", "Binds that did not come about.",
+      .counter("tidemark_runtime_binds_failed_total", "Binds that failed.",
                {{"reason", to_string(done.error().kind)}})
       .add();
   changed_.set();  // the room is free again, or kept for a while

@@ -11,6 +11,7 @@
 namespace tidemark::runtime {
 namespace {
 
+// On a pod of `tidemark up`: the directory that is the root of its containers.
 constexpr std::string_view kRootAnnotation = "tidemark.io/rootfs";
 constexpr std::string_view kOwnAddress = "127.0.0.1";
 constexpr std::string_view kPath = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";

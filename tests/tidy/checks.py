@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from tidy import docs, headers, layers, plain_words, strategies
+from tidy import docs, headers, layers, plain_words, reference, strategies
 from tidy.source import Tree, is_test, line_of, stem, top
 
 
@@ -279,41 +279,6 @@ def figures(tree: Tree) -> list[str]:
     return tables.out_of_step(tree.root)
 
 
-_METRIC = re.compile(r'"((?:tidemark|slo_controller)_[a-z0-9_]+)"')
-_TOLD = re.compile(r"^\| `((?:tidemark|slo_controller)_[a-z0-9_]+)", re.M)
-METRICS_PAGE = "docs/guide/metrics.md"
-
-
-def metrics_told(tree: Tree) -> list[str]:
-    """Every metric that the code has is a row of the page, and every row is one that the code has."""
-    made = {}
-    for file in tree.cxx:
-        if is_test(file) or not file.endswith(".cc") or top(file) in ("bench", "tests", "demo"):
-            continue
-        for match in _METRIC.finditer(tree.text(file)):
-            made.setdefault(match[1], f"{file}:{line_of(tree.text(file), match.start())}")
-    page = tree.text(METRICS_PAGE) if METRICS_PAGE in tree.files else ""
-    told = {match[1]: line_of(page, match.start()) for match in _TOLD.finditer(page)}
-    missing = [f"{place}: the metric {name} has no row in {METRICS_PAGE}: say there what it counts" for name, place in made.items() if name not in told]
-    stale = [f"{METRICS_PAGE}:{line}: no code has the metric {name}: take the row out" for name, line in told.items() if name not in made]
-    return missing + stale
-
-
-REASONS = "model/testdata/reasons.txt"
-REASONS_PAGE = "docs/guide/reasons.md"
-_REASON = re.compile(r"^(TM-[A-Z]+-\d{3})  (.+)$", re.M)
-_REASON_TOLD = re.compile(r"^\| `(TM-[A-Z]+-\d{3})` \| (.+) \|$", re.M)
-
-
-def reasons_told(tree: Tree) -> list[str]:
-    """Every reason has a row of the page that says what it says, and every row is of one."""
-    page = tree.text(REASONS_PAGE) if REASONS_PAGE in tree.files else ""
-    told = {match[1]: (match[2], line_of(page, match.start())) for match in _REASON_TOLD.finditer(page)}
-    made = {match[1]: match[2].strip() for match in _REASON.finditer(tree.text(REASONS) if REASONS in tree.files else "")}
-    wrong = [f"{REASONS_PAGE}:{line}: no reason {reason} says so: take the row out, or mend it" for reason, (said, line) in told.items() if made.get(reason) != said]
-    return wrong + [f"{REASONS}: {reason} has no row in {REASONS_PAGE}: | `{reason}` | {said} |" for reason, said in made.items() if reason not in told]
-
-
 _FLAG = re.compile(r'\bflags_?\s*\.(?:text|boolean|integer|number|duration|choice|list)\(\s*"([a-z0-9-]+)"')
 SHARED_FLAGS = "main/shared_flags.cc"
 
@@ -371,8 +336,8 @@ CHECKS = {
     "documentation_commands": docs.commands_hold,
     "documentation_links": docs.links_hold,
     "figures_in_step": figures,
-    "metrics_told": metrics_told,
-    "reasons_told": reasons_told,
+    "documentation_limits": docs.limits_hold,
+    "reference_in_step": reference.stale,
     "strategies_tried": strategies.strategies_tried,
     "shared_flags": shared_flags,
     "contract_citations": contract_citations,

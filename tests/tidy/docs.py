@@ -116,3 +116,25 @@ def links_hold(tree: Tree) -> list[str]:
             if not (tree.root / path).exists():
                 found.append(f"{file}:{line_of(text, match.start())}: leads to {path}, which is not there")
     return found
+
+
+MADE = "<!-- Made from the code"
+GUIDE = "docs/guide/"
+CELL = 120
+_WORDS, _LINE = 35_000, 140
+
+
+def limits_hold(tree: Tree) -> list[str]:
+    """The guides are short: all words together (without the pages that are made from the code), lines and cells of tables."""
+    found, words = [], 0
+    for file in tree.files:
+        if not (file.startswith(GUIDE) and file.endswith(".md")):
+            continue
+        text = tree.text(file)
+        words += 0 if MADE in text else len(text.split())
+        for number, line in enumerate(text.splitlines(), 1):
+            if not line.startswith("|") and len(line) > _LINE:
+                found.append(f"{file}:{number}: {len(line)} characters: at most {_LINE}")
+            elif line.startswith("|") and (longest := max(len(cell.strip()) for cell in re.split(r"(?<!\\)\|", line))) > CELL:
+                found.append(f"{file}:{number}: a cell of {longest} characters: at most {CELL}")
+    return found + ([f"{GUIDE}: {words} words: at most {_WORDS}"] if words > _WORDS else [])

@@ -7,7 +7,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from tidy import checks, docs, headers, layers, strategies
+from tidy import checks, docs, headers, layers, reference, strategies
 from tidy.source import Tree
 
 README = "# base\n\n**What:** x.\n**Layer:** 0. **May use:** nothing of ours.\n"
@@ -315,19 +315,32 @@ class Checks(unittest.TestCase):
         self.broken(docs.links_hold, {"docs/use.md": "see [it](gone.md#part)\n"}, "docs/gone.md")
         self.broken(docs.links_hold, {"docs/use.md": "see [it](https://example.com/gone.md) and [there](#here)\n"})
 
-    def test_metrics_and_their_page_agree(self):
-        code = {"base/text.cc": GOOD["base/text.cc"].replace("sleep(1); //", "tidemark_base_total")}
-        page = "| metric | kind | what |\n|---|---|---|\n| `tidemark_base_total{pool}` | counter | x |\n"
-        self.broken(checks.metrics_told, code, "base/text.cc:5: the metric tidemark_base_total has no row")
-        self.broken(checks.metrics_told, {**code, checks.METRICS_PAGE: page})
-        self.broken(checks.metrics_told, {checks.METRICS_PAGE: page}, "docs/guide/metrics.md:3: no code has the metric")
+    def test_limits_of_the_guides(self):
+        self.broken(docs.limits_hold, {"docs/guide/a.md": "x" * 141 + "\n"}, "docs/guide/a.md:1: 141 characters")
+        self.broken(docs.limits_hold, {"docs/guide/a.md": f"| {'x' * 121} | y |\n"}, "docs/guide/a.md:1: a cell of 121 characters")
+        self.broken(docs.limits_hold, {"docs/guide/a.md": "x x\n" * 17_501}, "words: at most 35000")
+        self.broken(docs.limits_hold, {"docs/guide/a.md": docs.MADE + "\n" + "x x\n" * 17_501 + f"| {'x' * 120} | {'y' * 120} |\n"})
 
-    def test_reasons_and_their_page_agree(self):
-        listed = {checks.REASONS: "TM-NODE-001  calculated\n"}
-        self.broken(checks.reasons_told, listed, "model/testdata/reasons.txt: TM-NODE-001 has no row in docs/guide/reasons.md: | `TM-NODE-001` | calculated |")
-        self.broken(checks.reasons_told, {**listed, checks.REASONS_PAGE: "| `TM-NODE-001` | calculated |\n"})
-        self.broken(checks.reasons_told, {**listed, checks.REASONS_PAGE: "| `TM-NODE-001` | guessed |\n"}, "docs/guide/reasons.md:1: no reason TM-NODE-001 says so")
-        self.broken(checks.reasons_told, {checks.REASONS_PAGE: "| `TM-NODE-001` | calculated |\n"}, "docs/guide/reasons.md:1: no reason TM-NODE-001")
+    def test_reference_pages_are_made_from_the_code(self):
+        code = {
+            "base/text.cc": GOOD["base/text.cc"].replace('return "sleep(1); //";', 'registry.counter("tidemark_base_total", "Texts "\n"made.", {{"pool", x}});'),
+            "model/reason.cc": '// TM-NODE (off.md): Nodes.\nReasonInfo{Reason::kA, "TM-NODE-001", "calculated"},\n',
+            "base/text.h": GOOD["base/text.h"].replace("std::string text();", '// A key. More.\nconstexpr std::string_view kTextLabel = "tidemark.io/text";'),
+        }
+        tree = self.tree(code)
+        pages = {reference.FOLDER + name: make(tree)[0] for name, make in reference.PAGES.items()}
+        for row, name in {
+            "| `tidemark_base_total{pool}` | counter | Texts made |": "metrics.md", "| `TM-NODE-001` | calculated |": "reasons.md",
+            "Nodes. More: [off](../off.md).": "reasons.md", "| `tidemark.io/text` | label | A key |": "keys.md",
+        }.items():
+            self.assertIn(row, pages[reference.FOLDER + name].splitlines())
+            stale = {**pages, reference.FOLDER + name: pages[reference.FOLDER + name].replace(row, "")}
+            self.assertEqual([f"{reference.FOLDER}{name}: is not what the code says: {reference.MAKE}"], reference.stale(self.tree({**code, **stale})))
+        self.assertEqual([], reference.stale(self.tree({**code, **pages})))
+        bare = {file: text.replace("// TM-NODE (off.md): Nodes.\n", "").replace("// A key. More.\n", "").replace(', "Texts "\n"made."', "") for file, text in code.items()}
+        found = "\n".join(reference.stale(self.tree(bare)))
+        for wrong in ("its help does not follow its name", "a line `// TM-NODE (GUIDE.md): what it is about` is missing", "a comment of one sentence is missing"):
+            self.assertIn(wrong, found)
 
     def test_contract_citations(self):
         page, copilot = "## 7 Agent\n\n### 7.3 Suppression\n\n### 7.4 Eviction\n", "## 10 API\n"

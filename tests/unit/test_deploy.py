@@ -51,7 +51,7 @@ class LabelValues(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.asked, cls.sources = selectors(), sources()
-        cls.guide = (ROOT / "docs" / "guide" / "metrics.md").read_text()
+        cls.guide = (ROOT / "docs" / "guide" / "reference" / "metrics.md").read_text()
         cls.reasons = {name: id for name, id in re.findall(r'ReasonInfo\{Reason::(k\w+),\s*"(TM-[A-Z]+-\d+)"', (ROOT / "model" / "reason.cc").read_text())}
 
     def told_by(self, metric: str) -> list[Path]:

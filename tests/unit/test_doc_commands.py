@@ -6,7 +6,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from tidy import calls
+from tidy import calls, reference
 from tidy.source import Tree
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -31,6 +31,9 @@ class DocCommands(unittest.TestCase):
         tree = Tree(ROOT)
         self.assertGreater(len(list(calls.calls(tree))), 100)
         self.assertEqual([], calls.all_wrong(tree, self.help_of))
+
+    def test_the_page_of_flags_is_what_the_program_says(self):
+        self.assertEqual(reference.flags(ask), (ROOT / reference.FOLDER / "flags.md").read_text(), f"build/tidemark, then {reference.MAKE}")
 
     def test_invalid_calls_are_found(self):
         for line, words in {
