@@ -182,7 +182,7 @@ class Examination {
     const std::size_t hierarchy = agent::watched_hierarchy(groups);
     const linux::Place place{groups.all()[hierarchy].path, {}, {}};
     const auto driver = linux::detect_driver(groups.directory(hierarchy), options_.kubelet_root, place);
-    if (!driver) return note(driver.error(), "the groups of pods cannot be read");
+    if (!driver) return note(driver.error(), "cannot read the cgroups of pods");
     if (!*driver) return;
     found_.driver =
         **driver == linux::CgroupDriver::kSystemd ? policy::GroupDriver::kSystemd : policy::GroupDriver::kCgroupfs;

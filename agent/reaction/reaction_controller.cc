@@ -189,10 +189,10 @@ std::string_view ReactionController::try_to_arm(const policy::SuppressPlan& deci
   if (!only_shown && !announce(enforcer)) return "what is in force is not ours everywhere, or not in the journal";
   if (const auto armed = reactor_->arm(hierarchies_, plan_, order_); !armed) {
     if (!std::exchange(told_trouble_, true)) {
-      log_.warn("what online work uses cannot be watched: its surges are answered by the next decision",
+      log_.warn("cannot watch the use of online work; the next decision answers its surges",
                 {{"error", armed.error().message}});
     }
-    return "what online work uses cannot be watched";
+    return "cannot watch the use of online work";
   }
   told_trouble_ = false;
   return only_shown ? "ready, and only shown" : "ready";

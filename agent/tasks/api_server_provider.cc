@@ -94,7 +94,8 @@ Result<ApiServerProvider::Projection> ApiServerProvider::decode(std::string_view
   TM_TRY(PodTask pod, decode_pod_task(bytes, config_.source, interner_));
   TM_TRY(const kube::Identity identity, kube::read_identity(bytes));
   for (const std::string& note : pod.notes) {
-    log_.warn("a pod's text cannot be read", {{"pod", base::cat(identity.ns, "/", identity.name)}, {"what", note}});
+    log_.warn("cannot read a label or annotation of a pod",
+              {{"pod", base::cat(identity.ns, "/", identity.name)}, {"what", note}});
   }
   return Projection{{identity.ns, identity.name, identity.resource_version},
                     std::make_shared<const PodTask>(std::move(pod))};

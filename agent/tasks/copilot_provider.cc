@@ -180,7 +180,7 @@ void CopilotProvider::give_up(bool away) {
 void CopilotProvider::tell_refused(std::vector<std::string> refused) {
   provided_.refused = refused.size();
   for (const std::string& each : refused_.take(std::move(refused))) {
-    log_.warn("a copilot's container is not accounted",
+    log_.warn("ignoring a container of a copilot",
               {{"socket", config_.socket}, {"error", each}, {"refused", provided_.refused}});
   }
 }

@@ -146,7 +146,7 @@ TEST_F(CopilotProviderTest, AcceptsOnlyGroupsBelowParents) {
   begin();
   EXPECT_EQ(listed(), "fine@kubepods/besteffort/hadoop-yarn/fine");
   EXPECT_EQ(provider->provided().refused, 6u);
-  EXPECT_EQ(told("a copilot's container is not accounted"), 6u) << lines;
+  EXPECT_EQ(told("ignoring a container of a copilot"), 6u) << lines;
 }
 
 // DESIGN 12: the mark alone is enough; of a copilot's limits its node's agent says how it stands.
@@ -226,7 +226,7 @@ TEST_F(CopilotProviderTest, RefusesOnlyUnreadableContainer) {
   EXPECT_EQ(told("a copilot's container \\\"c2\\\""), 1u) << lines;
   yarn.nonsense = R"({"name":"c3","priority":"high"})";
   run_for(1min);
-  EXPECT_EQ(told("a copilot's container is not accounted"), 2u) << lines;
+  EXPECT_EQ(told("ignoring a container of a copilot"), 2u) << lines;
   yarn.nonsense.clear();
   run_for(10s);
   EXPECT_EQ(provider->provided().refused, 0u);

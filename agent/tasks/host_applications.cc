@@ -220,7 +220,7 @@ void HostApplications::place() {
   }
   provided_.refused = refused.size();
   for (const std::string& why : refused_.take(std::move(refused))) {
-    log_.warn("a host application is not accounted", {{"error", why}});
+    log_.warn("ignoring a host application", {{"error", why}});
   }
   if (tasks == provided_.tasks) return;
   provided_.tasks = std::move(tasks);

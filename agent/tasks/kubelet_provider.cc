@@ -168,7 +168,7 @@ std::shared_ptr<const PodTask> KubeletProvider::read_one(std::string_view item) 
   auto decoded = decode_pod_task(item, config_.source, interner_);
   if (decoded) {
     for (const std::string& note : decoded->notes) {
-      log_.warn("a pod's text cannot be read",
+      log_.warn("cannot read a label or annotation of a pod",
                 {{"pod", base::cat(decoded->task.ns, "/", decoded->task.name)}, {"what", note}});
     }
     fit(*decoded);
@@ -191,7 +191,7 @@ std::shared_ptr<const PodTask> KubeletProvider::read_one(std::string_view item) 
 void KubeletProvider::fit(PodTask& pod) {
   if (pod.task.settings.empty() || bytes_ + pod.task.bytes() <= config_.bytes_max) return;
   pod.task.settings = {};
-  log_.warn("pods carry more than is kept of them: of this one the settings are not",
+  log_.warn("too many settings of pods: ignoring those of this pod",
             {{"pod", base::cat(pod.task.ns, "/", pod.task.name)}, {"bytes_max", config_.bytes_max}});
 }
 

@@ -426,7 +426,7 @@ TEST_F(KubeletProviderTest, PodDataIsBounded) {
   EXPECT_GT(with_settings, 10u);
   EXPECT_LT(with_settings, kPods);
   EXPECT_LT(bytes, config.bytes_max + kPods * 2 * sizeof(model::Task));
-  EXPECT_NE(lines.find("pods carry more than is kept of them"), std::string::npos) << lines;
+  EXPECT_NE(lines.find("too many settings of pods"), std::string::npos) << lines;
   scope.clear();
 }
 

@@ -21,7 +21,7 @@ PodGroups::PodGroups(net::EventLoop& loop, const linux::Hierarchies& hierarchies
 net::Task<void> PodGroups::run() {
   for (;;) {
     woken_.clear();
-    if (auto looked = look(); !looked) log_.warn("groups of pods cannot be read", {{"error", looked.error()}});
+    if (auto looked = look(); !looked) log_.warn("cannot read the cgroups of pods", {{"error", looked.error()}});
     if (!co_await woken_.wait_for(config_.interval)) continue;
     const auto wait = looks_.reserve(loop_.clock().monotonic(), config_.interval);
     co_await loop_.sleep(wait.value_or(config_.interval));

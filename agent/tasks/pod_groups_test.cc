@@ -146,7 +146,7 @@ TEST_F(PodGroupsTest, UnreadableGroupsKeepLastResult) {
   run_for(10s);
   EXPECT_FALSE(groups->current());
   EXPECT_EQ(uids(), "u1");
-  EXPECT_NE(lines.find("groups of pods cannot be read"), std::string::npos) << lines;
+  EXPECT_NE(lines.find("cannot read the cgroups of pods"), std::string::npos) << lines;
 }
 
 TEST(PodGroups, OfV1AreThoseOfTheCpuHierarchy) {
