@@ -113,14 +113,14 @@ net::Task<Result<ChangeReport>> undo_config(net::EventLoop& loop, kube::Client& 
   co_return report_of(std::move(text), waited);
 }
 
-net::Task<Result<ChangeReport>> hold_config(net::EventLoop& loop, kube::Client& client,
-                                            operate::SettingsOptions options, operate::ChangeOptions change,
-                                            base::Duration lasts, bool json) {
+net::Task<Result<ChangeReport>> pause_config(net::EventLoop& loop, kube::Client& client,
+                                             operate::SettingsOptions options, operate::ChangeOptions change,
+                                             base::Duration lasts, bool json) {
   TM_CO_TRY(const auto done, co_await operate::pause_config(loop, client, std::move(options), change, lasts));
   const std::string text = done.request.until
                                ? cat("no node takes new settings until ", base::format_rfc3339(*done.request.until))
                                : std::string("no node takes new settings until resume");
-  co_return requested(change, done, "hold", text, json);
+  co_return requested(change, done, "pause", text, json);
 }
 
 net::Task<Result<ChangeReport>> resume_config(net::EventLoop& loop, kube::Client& client,

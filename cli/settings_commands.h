@@ -1,4 +1,4 @@
-// The text and the JSON of the commands about settings: `tidemark list revisions`, `undo config`, `hold config`,
+// The text and the JSON of the commands about settings: `tidemark list revisions`, `undo config`, `pause config`,
 // `resume config`.
 #pragma once
 
@@ -28,9 +28,9 @@ net::Task<Result<ChangeReport>> undo_config(net::EventLoop& loop, kube::Client& 
                                             std::int64_t to, bool json);
 
 // `lasts`: zero means until `resume config`.
-net::Task<Result<ChangeReport>> hold_config(net::EventLoop& loop, kube::Client& client,
-                                            operate::SettingsOptions options, operate::ChangeOptions change,
-                                            base::Duration lasts, bool json);
+net::Task<Result<ChangeReport>> pause_config(net::EventLoop& loop, kube::Client& client,
+                                             operate::SettingsOptions options, operate::ChangeOptions change,
+                                             base::Duration lasts, bool json);
 
 // `now`: all remaining nodes take the new settings at once; needs a confirmed change.
 net::Task<Result<ChangeReport>> resume_config(net::EventLoop& loop, kube::Client& client,

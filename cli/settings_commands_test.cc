@@ -85,7 +85,7 @@ TEST_F(SettingsCommandsTest, ExplainsMissingStore) {
   EXPECT_TRUE(says(listed, "error: there is no ConfigMap ns/tidemark-config-revisions")) << listed;
   std::vector<net::Task<Result<ChangeReport>>> asked;
   asked.push_back(undo_config(loop, client, options, change, 0, json));
-  asked.push_back(hold_config(loop, client, options, change, 0s, json));
+  asked.push_back(pause_config(loop, client, options, change, 0s, json));
   for (auto& ask : asked) {
     const std::string told = text(std::move(ask));
     EXPECT_TRUE(says(told, "error: there is no ConfigMap ns/tidemark-config-revisions")) << told;
@@ -114,7 +114,7 @@ TEST_F(SettingsCommandsTest, WithoutYesAndWithDryRunNothingIsWritten) {
   EXPECT_TRUE(says(told, "tidemark-config config.yaml (goes)")) << told;
   change.dry_run = true;
   EXPECT_FALSE(says(text(undo_config(loop, client, options, change, 0, json)), "error"));
-  EXPECT_FALSE(says(text(hold_config(loop, client, options, change, 0s, json)), "error"));
+  EXPECT_FALSE(says(text(pause_config(loop, client, options, change, 0s, json)), "error"));
   EXPECT_EQ(data_of("tidemark-config-revisions").member("request"), nullptr);
   EXPECT_NE(data_of("slo").member("new-key"), nullptr);
 }
@@ -169,7 +169,7 @@ TEST_F(SettingsCommandsTest, ReportsWaitTimeoutSeparately) {
   EXPECT_TRUE(says(told, "the ConfigMaps are written, but it is not in force after 3s")) << told;
 
   json = true;
-  const Json out = *Json::parse(text(hold_config(loop, client, options, change, 0s, json)));
+  const Json out = *Json::parse(text(pause_config(loop, client, options, change, 0s, json)));
   EXPECT_EQ(happened, false);
   EXPECT_FALSE(out.at("happened")->as_bool());
 }
@@ -185,7 +185,7 @@ TEST_F(SettingsCommandsTest, WaitErrorKeepsReportOfWrites) {
     written = request.method == "PATCH";
     return std::nullopt;
   };
-  std::string told = text(hold_config(loop, client, options, change, 0s, json));
+  std::string told = text(pause_config(loop, client, options, change, 0s, json));
   EXPECT_EQ(happened, false) << told;
   EXPECT_TRUE(says(told, "the request is left; whether it is in force could not be seen: ")) << told;
   EXPECT_TRUE(says(told, "the server went away")) << told;
@@ -204,7 +204,7 @@ TEST_F(SettingsCommandsTest, WaitErrorKeepsReportOfWrites) {
   patch("tidemark-config-revisions", {{"state", policy::encode_state(state)}});
   written = false;
   change.wait = 60s;
-  told = text(hold_config(loop, client, options, change, 0s, json));
+  told = text(pause_config(loop, client, options, change, 0s, json));
   EXPECT_EQ(happened, true) << told;
   EXPECT_GE(refused, 20);
 }
@@ -223,7 +223,7 @@ TEST_F(SettingsCommandsTest, UndoOfRolloutRestoresItsStart) {
 TEST_F(SettingsCommandsTest, HoldAndResumeAreStoredForManager) {
   store(false);
   change.wait = 3s;
-  const std::string told = text(hold_config(loop, client, options, change, 2h, json));
+  const std::string told = text(pause_config(loop, client, options, change, 2h, json));
   EXPECT_TRUE(says(told, "the request is left, but it is not in force after 3s: does a manager run?")) << told;
   EXPECT_EQ(happened, false);
   auto request = policy::decode_request(data_of("tidemark-config-revisions").text_at("request"));

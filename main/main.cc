@@ -42,7 +42,7 @@ constexpr Command kCommands[] = {
     {"list", "list the revisions of the settings and the current rollout", main::run_list},
     {"report", "show node states, pending changes, eviction budgets or evictions", main::run_report},
     {"undo", "restore earlier settings", main::run_undo},
-    {"hold", "pause the rollout of settings", main::run_hold},
+    {"pause", "pause the rollout of settings", main::run_pause},
     {"resume", "resume a paused rollout, or selling in a pool that evictions stopped", main::run_resume},
     {"off", "stop selling, after a drain or at once", main::run_off},
     {"on", "start selling again", main::run_on},

@@ -90,7 +90,7 @@ int run_check(const std::vector<std::string>& args);
 int run_list(const std::vector<std::string>& args);
 int run_report(const std::vector<std::string>& args);
 int run_undo(const std::vector<std::string>& args);
-int run_hold(const std::vector<std::string>& args);
+int run_pause(const std::vector<std::string>& args);
 int run_resume(const std::vector<std::string>& args);
 int run_up(const std::vector<std::string>& args);
 int run_local(const std::vector<std::string>& args);

@@ -110,22 +110,22 @@ int run_undo(const std::vector<std::string>& args) {
   });
 }
 
-int run_hold(const std::vector<std::string>& args) {
-  Command command("hold", "Pauses the rollout of settings; later edits do not take effect until it resumes.");
-  base::Duration hold_for{0};
+int run_pause(const std::vector<std::string>& args) {
+  Command command("pause", "Pauses the rollout of settings; later edits do not take effect until it resumes.");
+  base::Duration pause_for{0};
   command.declare_change();
-  command.flags().duration("for", hold_for, base::Duration(0), std::chrono::hours(24 * 30),
+  command.flags().duration("for", pause_for, base::Duration(0), std::chrono::hours(24 * 30),
                            "time until it resumes, by this machine's clock; 0s waits for resume");
   if (auto code = command.parse(args, "config")) return *code;
   return command.run_change([&](net::EventLoop& loop, kube::Client& client) {
-    return cli::hold_config(loop, client, command.options, command.change, hold_for, command.json());
+    return cli::pause_config(loop, client, command.options, command.change, pause_for, command.json());
   });
 }
 
 int run_resume(const std::vector<std::string>& args) {
   Command command("resume",
                   "Resumes a paused rollout of settings, or selling in a pool that evictions stopped. Permanent: to "
-                  "pause again, use hold.");
+                  "pause again, use pause.");
   bool now = false;
   command.declare_change();
   command.flags().boolean("now", now, "apply the new settings to all nodes at once");

@@ -152,7 +152,7 @@ class Roles(ChartRoles):
         for words in (
             ("on", "node", "roles-1", "--reason=test"),
             ("off", "cluster", "--now", "--yes", "--reason=test"), ("on", "cluster", "--yes", "--reason=test"),
-            ("hold", "config"), ("resume", "config"),
+            ("pause", "config"), ("resume", "config"),
             ("override", "cluster", "--cpu=50", "--for=1h", "--yes", "--reason=test", "--wait=20s"),
             ("override", "cluster", "--clear", "--yes", "--reason=test"),
         ):

@@ -1,4 +1,4 @@
-"""Wrong calls of `off`, `on`, `observe`, `undo`, `hold` and `resume`: they do nothing, exit with code 2 and name the error.
+"""Wrong calls of `off`, `on`, `observe`, `undo`, `pause` and `resume`: they do nothing, exit with code 2 and name the error.
 
 There is no cluster: an accepted call fails with 1. The machine is a temporary directory: an accepted call with --local must not switch off the
 machine that the test runs on.
@@ -59,17 +59,17 @@ OF_ONE = {
     ("undo", "config", "7"): 'unexpected argument "7"',
     ("undo", "config", "--to=-1"): '--to: "-1" is not in 0..',
     ("undo", "config", "--too=1"): "unknown flag --too; did you mean --to?",
-    ("hold", "pool", "night"): 'unexpected argument "night"',
-    ("hold", "config", "--for=-1h"): '--for: "-1h" is not in 0s..',
-    ("hold", "config", "--now"): "unknown flag --now",
+    ("pause", "pool", "night"): 'unexpected argument "night"',
+    ("pause", "config", "--for=-1h"): '--for: "-1h" is not in 0s..',
+    ("pause", "config", "--now"): "unknown flag --now",
     ("resume", "pool"): "pool name is missing; use resume pool NAME",
     ("resume", "pool", "a", "b"): 'unexpected argument "b"',
     ("resume", "config", "night"): "config takes no name",
     ("resume", "night"): 'cannot resume "night"; expected config, pool',
     ("resume", "pool", "night", "--now"): "--now is only for new settings; resume pool NAME goes without it",
-    **{(verb,): "1 more argument wanted" for verb in ("undo", "hold", "resume")},
-    **{(verb, "confg"): f'cannot {verb} "confg"; expected config' for verb in ("undo", "hold", "resume")},
-    **{(verb, "config", "--resaon=x"): "unknown flag --resaon; did you mean --reason?" for verb in ("undo", "hold", "resume")},
+    **{(verb,): "1 more argument wanted" for verb in ("undo", "pause", "resume")},
+    **{(verb, "confg"): f'cannot {verb} "confg"; expected config' for verb in ("undo", "pause", "resume")},
+    **{(verb, "config", "--resaon=x"): "unknown flag --resaon; did you mean --reason?" for verb in ("undo", "pause", "resume")},
 }
 WRONG = {
     **{(verb, *words): reported for verb in ("off", "on", "observe") for words, reported in EVERY_ORDER.items()},
