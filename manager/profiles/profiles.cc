@@ -30,7 +30,8 @@ bool is_sampled(const kube::NodeMetric* before, const kube::NodeMetric& after, b
 
 Profiles::Profiles(ProfilesContext context, const base::Log& log)
     : context_(std::move(context)),
-      samples_(context_.metrics.counter("tidemark_profile_samples_total", "Samples of pods' use that went into profiles.")),
+      samples_(
+          context_.metrics.counter("tidemark_profile_samples_total", "Samples of pods' use that went into profiles.")),
       workloads_(context_.metrics.gauge("tidemark_profile_workloads", "Workloads that have a profile.")),
       bytes_(context_.metrics.gauge("tidemark_profile_bytes", "Memory that profiles take.")),
       turned_away_(context_.metrics.gauge("tidemark_profile_samples_turned_away",

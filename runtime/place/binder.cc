@@ -252,8 +252,7 @@ net::Task<void> Binder::bind(Bind pod) {
     co_return;
   }
   metrics_
-      .counter("tidemark_runtime_binds_failed_total", "Binds that failed.",
-               {{"reason", to_string(done.error().kind)}})
+      .counter("tidemark_runtime_binds_failed_total", "Binds that failed.", {{"reason", to_string(done.error().kind)}})
       .add();
   changed_.set();  // the room is free again, or kept for a while
   const auto at = attempts_.find(pod.uid);
