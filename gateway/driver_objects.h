@@ -53,8 +53,10 @@ void add_profile(DriverObjects& objects, const SparkJob& job, const DriverNames&
 // The owner reference of ConfigMap and Service.
 Json owned_by(std::string_view pod, std::string_view uid);
 
+// On a Spark driver: the run of the gateway, and its attempt.
 inline constexpr std::string_view kRunLabel = "tidemark.io/run";
 inline constexpr std::string_view kAttemptLabel = "tidemark.io/attempt";
+// Finalizer that keeps the driver pod until the gateway has read its end.
 inline constexpr std::string_view kFinalizer = "tidemark.io/end-is-read";
 
 }  // namespace tidemark::gateway

@@ -109,13 +109,13 @@ def keys(tree: Tree) -> tuple[str, list[str]]:
                 above = ""
             ended = not line.lstrip().startswith("//")
             if key := _KEY.search(line):
-                kind = next((word for word in ("label", "taint") if key[1].lower().endswith(word)), "annotation")
+                kind = next((word for word in ("label", "taint", "finalizer") if key[1].lower().endswith(word)), "annotation")
                 says = re.split(r"(?<=\.) (?=[A-Z])", key[3] or above.strip() or _about(text, key[2]))[0].rstrip(".:")
                 says = says if len(says) <= docs.CELL else says.split(": ")[0]
                 if not says and (key[2], kind) not in rows:
                     wrong.append(f"{file}:{number}: {key[2]}: a comment of one sentence is missing beside it")
                 rows.setdefault((key[2], kind), f"| `{key[2]}` | {kind} | {says} |")
-    lines = ["# Keys", "", _MADE, "", "Labels, annotations and taints of Tidemark. Koordinator's are in the [contract](../../contract/koordinator.md).", "",
+    lines = ["# Keys", "", _MADE, "", "Labels, annotations, taints and finalizers of Tidemark. Koordinator's are in the [contract](../../contract/koordinator.md).", "",
              "| key | type | meaning |", "|---|---|---|", *(rows[key] for key in sorted(rows)), ""]
     return "\n".join(lines), wrong
 
