@@ -47,6 +47,7 @@
 #include "linux/kernel_files.h"
 #include "net/admin.h"
 #include "policy/node_rules/node_rules.h"
+#include "policy/node_rules/read.h"
 
 namespace tidemark::agent {
 namespace {

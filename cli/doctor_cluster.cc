@@ -19,6 +19,7 @@
 #include "policy/calendar/holidays.h"
 #include "policy/doctor/kubelet_configz.h"
 #include "policy/node_rules/node_rules.h"
+#include "policy/node_rules/read.h"
 #include "policy/nodeslo/nodeslo.h"
 #include "policy/overcommit/strategy.h"
 #include "policy/render/cluster_doctor_text.h"

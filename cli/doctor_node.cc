@@ -31,6 +31,7 @@
 #include "linux/psi.h"
 #include "policy/node_rules/lines_held.h"
 #include "policy/node_rules/node_rules.h"
+#include "policy/node_rules/read.h"
 #include "policy/render/doctor_text.h"
 #include "policy/stance/stance.h"
 

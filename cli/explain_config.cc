@@ -16,6 +16,7 @@
 #include "operate/pools.h"
 #include "policy/node_rules/lines_held.h"
 #include "policy/node_rules/node_rules.h"
+#include "policy/node_rules/read.h"
 #include "policy/nodeslo/origin.h"
 #include "policy/overcommit/strategy_origin.h"
 #include "policy/render/config_text.h"

@@ -111,6 +111,11 @@ PriorityClass priority_class_with_default(PriorityClass raw, Qos with_default) {
   return PriorityClass::kNone;
 }
 
+bool is_offline(Qos raw, PriorityClass priority_raw) {
+  return raw == Qos::kBe || priority_raw == PriorityClass::kBatch || priority_raw == PriorityClass::kMid ||
+         priority_raw == PriorityClass::kFree;
+}
+
 std::int32_t default_priority(PriorityClass priority_class) {
   for (const Band& band : kBands) {
     if (band.priority_class == priority_class) return band.fallback;

@@ -31,6 +31,8 @@ PriorityClass priority_class_raw(std::optional<std::string_view> label, std::opt
 PriorityClass priority_class_of(std::int32_t priority);
 // With default: raw, or what the QoS class stands for.
 PriorityClass priority_class_with_default(PriorityClass raw, Qos with_default);
+// Whether the labels of a task say that it is offline: QoS BE, or priority mid, batch or free.
+bool is_offline(Qos raw, PriorityClass priority_raw);
 // What a pod of this class has as its number when it has none of its own; 0 for none.
 std::int32_t default_priority(PriorityClass);
 // spec.priority if it is set and not 0, otherwise the class's.

@@ -16,6 +16,7 @@
 #include "model/names.h"
 #include "model/reason.h"
 #include "operate/pools.h"
+#include "policy/state/generation.h"
 
 namespace tidemark::operate {
 namespace {

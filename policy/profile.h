@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 namespace tidemark::policy {
 
@@ -9,5 +10,6 @@ enum class Profile : std::uint8_t {
   kKoordinator,  // Koordinator's exact numbers, including its traps
   kTidemark,     // a safe rule instead of each trap (README.md lists them); the plan names those that applied
 };
+std::string_view to_string(Profile);
 
 }  // namespace tidemark::policy

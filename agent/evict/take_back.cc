@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "kube/annotation_patch.h"
+#include "policy/state/generation.h"
 #include "policy/state/order.h"
 
 namespace tidemark::agent {

@@ -25,6 +25,7 @@
 #include "linux/cgroup/limit.h"
 #include "linux/knob_probe.h"
 #include "linux/testing/own_group.h"
+#include "policy/node_rules/read.h"
 #include "policy/suppress/suppress.h"
 
 namespace tidemark::agent {

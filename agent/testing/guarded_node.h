@@ -25,6 +25,7 @@
 #include "linux/testing/kernel_rules.h"
 #include "net/loop.h"
 #include "net/testing/loop.h"
+#include "policy/node_rules/read.h"
 
 namespace tidemark::agent::testing {
 

@@ -16,6 +16,7 @@
 #include "model/names.h"
 #include "model/oversold.h"
 #include "model/quantity.h"
+#include "policy/calendar/calendar.h"
 #include "policy/drain/drain.h"
 #include "policy/ledger/books.h"
 #include "policy/profile/warm_up.h"
@@ -220,8 +221,8 @@ NodeDecision decide(model::NodeSnapshot snapshot, DecisionBasis basis, const Rev
   policy::OfferInput input{.node = snapshot,
                            .strategy = policy::strategy_for(settings, basis.labels, basis.strategy_annotation),
                            .pool = pool,
-                           .calendar = calendar,
-                           .overrides = basis.overrides,
+                           .line = {},
+                           .zone = calendar == nullptr ? nullptr : &calendar->zone,
                            .origin_on_node = basis.origin,
                            .least_ever = basis.least_ever,
                            .kubernetes = basis.kubernetes,
@@ -231,9 +232,10 @@ NodeDecision decide(model::NodeSnapshot snapshot, DecisionBasis basis, const Rev
                            .yarn_obeys = basis.yarn_obeys,
                            .guard = basis.guard,
                            .evicted = basis.evicted,
-                           .yarn_book_mark = basis.yarn_book_mark,
-                           .lines = lines,
-                           .settings = revision.hash};
+                           .yarn_book_mark = basis.yarn_book_mark};
+  const auto& values = input.strategy.values;
+  input.line = policy::water_line(lines, revision.hash, calendar, values.cpu_reclaim_threshold_percent,
+                                  values.memory_reclaim_threshold_percent, basis.overrides, basis.now);
   auto step = policy::offer(basis.state, std::move(input));
   NodeDecision decision(std::move(snapshot), std::move(basis), std::move(step));
   decision.pool = &pool;

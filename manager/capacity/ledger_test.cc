@@ -13,6 +13,7 @@
 #include "manager/testing/cluster.h"
 #include "model/annotations.h"
 #include "model/names.h"
+#include "policy/state/generation.h"
 
 namespace tidemark::manager {
 namespace {

@@ -196,8 +196,8 @@ void OvercommitController::observe(const model::NodeName& node, const Decision& 
                           still_reports(decision.node, loop_.clock().wall())};
   NodeFigures figures = figures_of(decision.node.snapshot, decision.node.plan(), basis);
   const DecisionBasis& on = decision.node.basis;
-  figures.offered_real =
-      policy::kubernetes_real(pool, decision.node.calendar, on.guard, on.kubernetes, figures.offered, on.now);
+  const policy::TimeZone* zone = decision.node.calendar == nullptr ? nullptr : &decision.node.calendar->zone;
+  figures.offered_real = policy::kubernetes_real(pool, zone, on.guard, on.kubernetes, figures.offered, on.now);
   figures_.observe(node, pool.name, pool.business, figures, loop_.clock().monotonic(), leadership_.leading());
   count_plugins(decision.node);
 }

@@ -10,6 +10,7 @@
 #include "model/annotations.h"
 #include "model/names.h"
 #include "model/oversold.h"
+#include "policy/state/generation.h"
 
 namespace tidemark::manager {
 namespace {

@@ -13,6 +13,7 @@
 #include "manager/testing/cluster.h"
 #include "model/names.h"
 #include "policy/state/desired.h"
+#include "policy/state/generation.h"
 
 namespace tidemark::manager {
 namespace {

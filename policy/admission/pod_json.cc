@@ -200,8 +200,7 @@ PodClasses pod_classes(const Json& pod) {
 }
 
 bool is_offline(const PodClasses& classes) {
-  return classes.raw_qos == model::Qos::kBe || classes.raw_priority == model::PriorityClass::kBatch ||
-         classes.raw_priority == model::PriorityClass::kMid || classes.raw_priority == model::PriorityClass::kFree;
+  return model::is_offline(classes.raw_qos, classes.raw_priority);
 }
 
 Quantity pod_request(const Json& pod, std::string_view resource) {

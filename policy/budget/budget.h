@@ -33,6 +33,7 @@
 #include "policy/budget/book.h"
 #include "policy/budget/settings.h"
 #include "policy/ledger/ledger.h"
+#include "policy/offer/pool_guard.h"
 
 namespace tidemark::policy {
 
@@ -118,12 +119,6 @@ struct JobAllowance {
 };
 JobAllowance allowance(const JobEvictions& job, std::int64_t per_hour);
 
-// What the evictions of its pool mean for a node's offer.
-struct PoolGuard {
-  bool stopped = false;   // nothing new is sold
-  bool truthful = false;  // nothing is over-reported
-  bool operator==(const PoolGuard&) const = default;
-};
 PoolGuard guard_of(const BudgetState& state, std::string_view pool);
 
 std::string_view to_string(BreakerPhase phase);

@@ -15,10 +15,6 @@ std::int64_t operator_part(std::int64_t limit) {
   return limit < 2 ? 0 : std::max<std::int64_t>(limit / kOperatorPart, 1);
 }
 
-bool counts(const EvictionGrant& grant, base::WallTime at) {
-  return grant.per_hour > 0 && at < grant.until + kGrantLasts;
-}
-
 // The end of a grant, rounded to the second as published.
 base::WallTime end_of(base::WallTime now) {
   return {std::chrono::floor<std::chrono::seconds>((now + kGrantValid).since_epoch)};
@@ -28,8 +24,8 @@ std::optional<EvictionGrant> merged(const std::optional<EvictionGrant>& before, 
                                     std::int64_t now_per_hour, base::WallTime at) {
   std::optional<EvictionGrant> out;
   // An older grant that is not larger than the new one is irrelevant.
-  if (before && before->per_hour > now_per_hour && counts(*before, at)) out = before;
-  if (last.per_hour > now_per_hour && counts(last, at)) {
+  if (before && before->per_hour > now_per_hour && before->counts(at)) out = before;
+  if (last.per_hour > now_per_hour && last.counts(at)) {
     if (!out) {
       out = last;
     } else {
@@ -54,11 +50,6 @@ std::optional<EvictionGrant> read(const Json* value) {
 }
 
 }  // namespace
-
-std::int64_t NodeGrant::held(base::WallTime at) const {
-  const std::int64_t last = counts(now, at) ? now.per_hour : 0;
-  return before && counts(*before, at) ? std::max(last, before->per_hour) : last;
-}
 
 std::int64_t held(const GrantBook& book, base::WallTime at) {
   std::int64_t sum = 0;

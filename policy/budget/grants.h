@@ -30,26 +30,12 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "model/reason.h"
+#include "policy/budget/node_grant.h"
 
 namespace tidemark::policy {
 
 inline constexpr base::Duration kGrantValid = std::chrono::hours(24);
-inline constexpr base::Duration kGrantLasts = std::chrono::hours(1);  // a grant counts for this long past its end
 inline constexpr std::int64_t kGrantSchema = 1;
-
-struct EvictionGrant {
-  std::int64_t per_hour = 0;  // evictions of offline tasks in any hour
-  base::WallTime until;
-  bool operator==(const EvictionGrant&) const = default;
-};
-
-struct NodeGrant {
-  EvictionGrant now;
-  std::optional<EvictionGrant> before;  // a larger one that may still be in use
-
-  std::int64_t held(base::WallTime at) const;
-  bool operator==(const NodeGrant&) const = default;
-};
 
 inline constexpr std::int64_t kOperatorPart = 4;
 // The holder name of YARN's operator: no node can have this name.

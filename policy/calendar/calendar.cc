@@ -333,4 +333,12 @@ LinePlan water_line(LineMemo* memo, std::string_view settings, const Calendar& c
   return memo->at(settings, calendar, base_cpu, base_memory, overrides, now);
 }
 
+std::optional<LinePlan> water_line(LineMemo* memo, std::string_view settings, const Calendar* calendar,
+                                   std::int64_t base_cpu, std::int64_t base_memory, const LineOverrides& overrides,
+                                   base::WallTime now) {
+  if (calendar == nullptr && overrides.empty()) return std::nullopt;
+  static const Calendar kNone;
+  return water_line(memo, settings, calendar == nullptr ? kNone : *calendar, base_cpu, base_memory, overrides, now);
+}
+
 }  // namespace tidemark::policy

@@ -28,6 +28,7 @@
 #include "base/clock.h"
 #include "model/reason.h"
 #include "policy/calendar/cron.h"
+#include "policy/calendar/line_plan.h"
 #include "policy/calendar/time_zone.h"
 
 namespace tidemark::policy {
@@ -97,26 +98,6 @@ using LineOverrides = std::vector<LineOverride>;
 // The override that counts: the lowest in force that sets that side; null if there is none.
 const LineOverride* override_at(const LineOverrides& overrides, std::optional<std::int64_t> LinePercent::* side,
                                 base::WallTime now);
-
-enum class LinePhase : std::uint8_t { kBase, kRampingUp, kOpen, kRampingDown, kFrozen, kOverridden };
-
-struct LineTerms {
-  std::int64_t base = 0;
-  std::int64_t hold = 0;
-  std::int64_t sell = 0;
-  LinePhase phase = LinePhase::kBase;
-  // the strongest in force, an index in Calendar::entries; unset at base and override
-  std::optional<std::size_t> entry;
-  model::Reason reason = model::Reason::kLineBase;
-  bool operator==(const LineTerms&) const = default;
-};
-
-struct LinePlan {
-  LineTerms cpu;
-  LineTerms memory;
-  std::optional<base::WallTime> changes_at;  // time alone changes the answer then, or a bit later
-  bool operator==(const LinePlan&) const = default;
-};
 
 inline constexpr base::Duration kWindowMax = std::chrono::hours(24 * 31);  // for a recurring entry with `for`
 inline constexpr base::Duration kLeadMax = std::chrono::hours(24 * 7);
@@ -198,5 +179,9 @@ class LineMemo {
 // Uses `memo` if it is not null; `settings`: the hash of the settings that the calendar belongs to.
 LinePlan water_line(LineMemo* memo, std::string_view settings, const Calendar& calendar, std::int64_t base_cpu,
                     std::int64_t base_memory, const LineOverrides& overrides, base::WallTime now);
+// The same for a pool that may have no calendar. nullopt if neither a calendar nor an override sets a line.
+std::optional<LinePlan> water_line(LineMemo* memo, std::string_view settings, const Calendar* calendar,
+                                   std::int64_t base_cpu, std::int64_t base_memory, const LineOverrides& overrides,
+                                   base::WallTime now);
 
 }  // namespace tidemark::policy

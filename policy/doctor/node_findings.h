@@ -18,15 +18,12 @@
 #include "model/node_strategy.h"
 #include "policy/doctor/eviction_threshold.h"
 #include "policy/doctor/our_side.h"
+#include "policy/evict/kubelet_found.h"
 #include "policy/knobs/knobs.h"
 
 namespace tidemark::policy {
 
-// Use changes by this much within the seconds between two passes.
-inline constexpr std::int64_t kRoomPercent = 5;
-
 enum class GroupLayout : std::uint8_t { kNone, kV1, kHybrid, kV2 };
-enum class GroupDriver : std::uint8_t { kCgroupfs, kSystemd };
 
 // The result of a trial on a cgroup of our own.
 struct KnobFound {
@@ -41,22 +38,6 @@ struct KnobFound {
 // The result as one word. kAccepted: the kernel accepts the value, and no trial shows more.
 enum class KnobVerdict : std::uint8_t { kMissing, kRefused, kNoEffect, kNotDecided, kAccepted, kEffective };
 KnobVerdict verdict_of(const KnobFound&);
-
-// The thresholds that a kubelet watches; nullopt: it does not evict for it.
-struct EvictionThresholds {
-  std::optional<EvictionThreshold> memory_available, nodefs_available, nodefs_inodes, imagefs_available, imagefs_inodes;
-  bool operator==(const EvictionThresholds&) const = default;
-};
-
-// Values of the kubelet's configz.
-struct KubeletFound {
-  std::optional<GroupDriver> driver;
-  bool static_cpus = false;  // cpuManagerPolicy static
-  EvictionThresholds hard, soft;
-  bool static_memory = false;  // memoryManagerPolicy Static
-  bool takes_swap = false;     // failSwapOn false: it starts if swap is on
-  bool operator==(const KubeletFound&) const = default;
-};
 
 // A strategy of the agent, as the agent reports it.
 struct StrategyFound {

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <optional>
 
-namespace tidemark::policy {
+#include "policy/node_rules/node_rules.h"
 
-struct NodeRules;
+namespace tidemark::policy {
 
 // A resource that can run out, and the use from which we evict.
 struct LineFound {

@@ -504,10 +504,6 @@ std::int64_t requested_of_work(const model::Task& task, std::string_view work_cl
   return 0;
 }
 
-std::string_view to_string(Disk disk) {
-  return disk == Disk::kKubelet ? "the kubelet's disk" : "the container runtime's disk";
-}
-
 std::string_view to_string(EvictFeature feature) {
   return kNames[static_cast<std::size_t>(feature)];
 }

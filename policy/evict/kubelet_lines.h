@@ -28,8 +28,8 @@
 #include <vector>
 
 #include "model/resources.h"
-#include "policy/doctor/node_findings.h"
 #include "policy/evict/disk.h"
+#include "policy/evict/kubelet_found.h"
 #include "policy/node_rules/node_rules.h"
 
 namespace tidemark::policy {

@@ -6,7 +6,6 @@
 #include <string_view>
 #include <tuple>
 
-#include "policy/admission/pod_json.h"
 #include "policy/limits/task_groups.h"
 
 namespace tidemark::policy {
@@ -179,7 +178,7 @@ int service_rank(const Task& task) {
 bool is_ours_to_end(const Task& task) {
   switch (task.kind) {
     case TaskKind::kPod:
-      return !task.fixed && is_offline(PodClasses{task.qos_raw, task.priority_raw, task.priority});
+      return !task.fixed && model::is_offline(task.qos_raw, task.priority_raw);
     case TaskKind::kCopilotTask:
       return is_offline(task);
     case TaskKind::kHostApplication:

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "policy/state/order.h"
+#include "model/names.h"
+#include "policy/state/generation.h"
 
 namespace tidemark::policy {
 

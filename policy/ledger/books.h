@@ -23,7 +23,7 @@
 #include "base/clock.h"
 #include "model/annotations.h"
 #include "policy/ledger/ledger.h"
-#include "policy/pools/pools.h"
+#include "policy/pools/work_class.h"
 
 namespace tidemark::policy {
 

@@ -45,30 +45,12 @@
 
 #include "model/reason.h"
 #include "model/resources.h"
+#include "policy/ledger/config.h"
 #include "policy/ledger/over_report.h"
 
 namespace tidemark::policy {
 
-enum class LedgerMode : std::uint8_t { kShared, kStrict };
 enum class LedgerSide : std::uint8_t { kKubernetes, kYarn };
-
-struct SideConfig {
-  std::int64_t share_min_percent = 0;  // of the origin: guaranteed, lent while this side does not want it
-  std::int64_t share_max_percent = 100;
-  OverReport over_report;
-  std::vector<OverReportEntry> entries;  // of over-report; split() uses those in force
-  bool operator==(const SideConfig&) const = default;
-};
-
-struct LedgerConfig {
-  LedgerMode mode = LedgerMode::kShared;
-  // A side gives way only to work of its own timeliness class or a more timely one; less timely work on the other side
-  // is to be reclaimed instead, and is listed in the plan.
-  bool class_aware = false;
-  SideConfig kubernetes;
-  SideConfig yarn;
-  bool operator==(const LedgerConfig&) const = default;
-};
 
 // Work of one timeliness class. A higher order is more timely.
 struct ClassSold {

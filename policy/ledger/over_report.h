@@ -25,33 +25,9 @@
 #include "base/clock.h"
 #include "model/resources.h"
 #include "policy/calendar/time_zone.h"
+#include "policy/ledger/config.h"
 
 namespace tidemark::policy {
-
-// Per resource. 100 is the real amount.
-struct OverReport {
-  std::int64_t cpu_percent = 100;
-  std::int64_t memory_percent = 100;
-  bool operator==(const OverReport&) const = default;
-};
-
-// Local hours of the day, from the first to before the second; over midnight if the second is smaller.
-struct HourSpan {
-  std::int64_t from = 0;
-  std::int64_t to = 24;
-  bool holds(std::int64_t hour) const { return from < to ? hour >= from && hour < to : hour >= from || hour < to; }
-  bool operator==(const HourSpan&) const = default;
-};
-inline constexpr std::size_t kOverReportEntriesMax = 32;  // of one side
-
-struct OverReportEntry {
-  std::string work_class{};         // empty: every class, and work without one
-  std::optional<HourSpan> hours{};  // nullopt: at all hours
-  std::optional<std::int64_t> cpu_percent{};
-  std::optional<std::int64_t> memory_percent{};
-  std::int64_t number = 1;  // its number in the settings, for display
-  bool operator==(const OverReportEntry&) const = default;
-};
 
 // The entries in force at an hour of the day, without their hours.
 std::vector<OverReportEntry> entries_at(std::span<const OverReportEntry> entries, std::int64_t hour);

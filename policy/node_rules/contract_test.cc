@@ -7,6 +7,7 @@
 #include "base/testing/source_dir.h"
 #include "base/text.h"
 #include "policy/node_rules/node_rules.h"
+#include "policy/node_rules/read.h"
 #include "policy/nodeslo/nodeslo.h"
 
 namespace tidemark::policy {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/text.h"
+#include "policy/node_rules/read.h"
 
 namespace tidemark::policy {
 namespace {

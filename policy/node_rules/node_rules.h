@@ -1,12 +1,4 @@
-// The rules for the agent of a node: its NodeSLO as the agent reads it (contract 3.2, 4.4).
-//
-//    rules(part) = the agent's own defaults ← the fields of the part    field by field, as Go merges (typed_json.h)
-//    a class LSR, LS, BE whose cpuQOS, resctrlQOS or memoryQOS is not enabled has the "none" set there, so that
-//    switching it off resets what was set; SYSTEM, and network and blkio of all of them, stay as they are
-//
-// An unreadable part leaves its last good version in force; the others proceed. An unknown word of an enumeration
-// counts as the field's default, as in Koordinator, and is reported. Ranges are not checked here: the schema of the API
-// server checks them, and code that calculates with a number bounds it.
+// The rules for the agent of a node, as its NodeSLO sets them (policy/node_rules/read.h).
 #pragma once
 
 #include <cstdint>
@@ -18,10 +10,10 @@
 
 #include "model/annotations.h"
 #include "model/node_strategy.h"
-#include "policy/budget/grants.h"
+#include "policy/budget/node_grant.h"
 #include "policy/node_rules/qos_rules.h"
-#include "policy/nodeslo/agent_word.h"
-#include "policy/nodeslo/line_caps.h"
+#include "policy/nodeslo/agent_settings.h"
+#include "policy/nodeslo/line_cap.h"
 
 namespace tidemark::policy {
 
@@ -103,21 +95,6 @@ struct NodeRules {
   EvictSettings evict_settings() const;
   bool operator==(const NodeRules&) const = default;
 };
-
-struct RulesProblem {
-  std::string part;  // "resourceUsedThresholdWithBE"; "spec" if it is all of them
-  std::string why;
-  bool operator==(const RulesProblem&) const = default;
-};
-
-struct NodeRulesStep {
-  NodeRules rules;
-  std::vector<RulesProblem> problems;
-};
-
-// `spec`: of the node's NodeSLO; nullopt: no NodeSLO, "" an empty one: the defaults. Total. If the manager's settings
-// cannot be read and none were read before, the agent only observes.
-NodeRulesStep next_node_rules(const NodeRules& before, std::optional<std::string_view> spec);
 
 // The parts of a NodeSLO that are set and that Koordinator's agent would carry out, but Tidemark's does not: CPU burst,
 // memory QoS, block I/O, resctrl, network and system settings. By their names: "resourceQOSStrategy.beClass.memoryQOS".

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "policy/node_rules/node_rules.h"
+#include "policy/node_rules/read.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   namespace policy = tidemark::policy;

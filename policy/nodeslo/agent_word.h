@@ -19,19 +19,9 @@
 
 #include "base/json.h"
 #include "base/result.h"
-#include "policy/evict/settings.h"
-#include "policy/pools/modes.h"
-#include "policy/pools/pools.h"
+#include "policy/nodeslo/agent_settings.h"
 
 namespace tidemark::policy {
-
-struct AgentWord {
-  AgentModes modes{};
-  std::vector<WorkClass> classes{};  // by ascending order: the first is suppressed first
-  std::string business{};            // the owner of the node: its own work is evicted last
-  EvictSettings evict{};
-  bool operator==(const AgentWord&) const = default;
-};
 
 // `ours`: extensions.Object.tidemark. nullopt: no settings for the agent. kUnsupported: another schema.
 Result<std::optional<AgentWord>> read_agent_word(const Json& ours);

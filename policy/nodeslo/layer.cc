@@ -52,7 +52,7 @@ std::optional<JsonObject> read_part(SloPart part, const Json& value, const std::
     return std::nullopt;
   }
   SettingsVerdict verdict;
-  SettingsReport report(verdict, Parity::kTidemark);
+  SettingsReport report(verdict, Profile::kTidemark);
   walk_settings(given, shape_of(part), walked, {}, report);
   tell(verdict, problems);
   JsonObject own;
@@ -67,19 +67,6 @@ std::optional<JsonObject> read_part(SloPart part, const Json& value, const std::
 }
 
 }  // namespace
-
-const JsonObject* SloLayer::of(SloPart part) const {
-  const auto& found = parts[static_cast<std::size_t>(part)];
-  return found ? &*found : nullptr;
-}
-
-bool SloLayer::empty() const {
-  return std::ranges::none_of(parts, [](const auto& part) { return part.has_value(); });
-}
-
-bool SloLayer::operator==(const SloLayer& other) const {
-  return slo_layer_json(*this).dump() == slo_layer_json(other).dump();
-}
 
 JsonObject over(SloPart part, JsonObject below, const JsonObject& above) {
   if (part == SloPart::kHostApplications) return above;

@@ -20,21 +20,13 @@
 
 #include "base/json.h"
 #include "policy/nodeslo/parts.h"
+#include "policy/nodeslo/slo_layer.h"
 #include "policy/pools/form.h"
 
 namespace tidemark::policy {
 
 inline constexpr std::int64_t kNodeSettingsSchema = 1;
 inline constexpr std::size_t kNodeSettingsBytesMax = std::size_t{16} << 10;
-
-struct SloLayer {
-  // By part, only the fields of its text; of host applications {"applications": […]}.
-  std::array<std::optional<base::JsonObject>, kSloParts> parts;
-
-  const base::JsonObject* of(SloPart part) const;
-  bool empty() const;
-  bool operator==(const SloLayer& other) const;
-};
 
 // Merges both: fields of `above` win.
 SloLayer over(const SloLayer& below, const SloLayer& above);

@@ -19,23 +19,13 @@
 #include "base/result.h"
 #include "policy/calendar/falls.h"
 #include "policy/nodeslo/line.h"
+#include "policy/nodeslo/line_cap.h"
 
 namespace tidemark::policy {
 
 // If there were more, the last one lowers everything to the configured values.
 inline constexpr std::size_t kLineCapsMax = 16;
 inline constexpr std::size_t kCappedLinesMax = 16;  // of one moment; a newer manager may name unknown ones
-
-struct CappedLine {
-  std::string field;  // of resourceUsedThresholdWithBE
-  std::int64_t percent = 0;
-  bool operator==(const CappedLine&) const = default;
-};
-struct LineCap {
-  base::WallTime from;
-  std::vector<CappedLine> lines;
-  bool operator==(const LineCap&) const = default;
-};
 
 // `strategy`: as configured; `now`: the current shift. Sorted by time; empty if nothing is raised.
 std::vector<LineCap> line_caps(const base::JsonObject& strategy, SloShift now, std::span<const LineFall> falls);

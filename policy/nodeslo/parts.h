@@ -5,12 +5,10 @@
 #include <cstdint>
 #include <string_view>
 
+#include "policy/nodeslo/slo_layer.h"
 #include "policy/nodeslo/typed_json.h"
 
 namespace tidemark::policy {
-
-enum class SloPart : std::uint8_t { kThreshold, kQos, kCpuBurst, kSystem, kHostApplications };
-inline constexpr std::size_t kSloParts = 5;
 
 struct SloPartInfo {
   SloPart part;

@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "policy/ledger/books.h"
-#include "policy/state/order.h"
+#include "policy/state/generation.h"
 
 namespace tidemark::policy {
 namespace {

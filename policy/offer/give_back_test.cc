@@ -206,7 +206,7 @@ class World {
     const OfferInput input{.node = node_,
                            .strategy = strategy_,
                            .pool = pool_,
-                           .overrides = {},
+                           .line = {},
                            .origin_on_node = origin_,
                            .least_ever = {},
                            .kubernetes = of_kubernetes(),

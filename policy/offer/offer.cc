@@ -17,15 +17,11 @@ void sooner(std::optional<Duration>& again_after, std::optional<Duration> other)
   if (other && (!again_after || *other < *again_after)) again_after = other;
 }
 
-void draw_line(const OfferInput& input, Offer& offer) {
-  if (input.calendar == nullptr && input.overrides.empty()) return;
-  static const Calendar kNone;
-  auto& values = offer.strategy.values;
-  const Calendar& calendar = input.calendar == nullptr ? kNone : *input.calendar;
-  const auto [cpu, memory] = std::pair(values.cpu_reclaim_threshold_percent, values.memory_reclaim_threshold_percent);
-  offer.line = water_line(input.lines, input.settings, calendar, cpu, memory, input.overrides, input.now);
-  values.cpu_reclaim_threshold_percent = offer.line->cpu.sell;
-  values.memory_reclaim_threshold_percent = offer.line->memory.sell;
+void follow_line(const OfferInput& input, Offer& offer) {
+  if (!input.line) return;
+  offer.line = input.line;
+  offer.strategy.values.cpu_reclaim_threshold_percent = offer.line->cpu.sell;
+  offer.strategy.values.memory_reclaim_threshold_percent = offer.line->memory.sell;
   if (offer.line->changes_at) sooner(offer.again_after, *offer.line->changes_at - input.now);
 }
 
@@ -129,9 +125,9 @@ Resources others_hold(const OfferInput& input) {
   return input.yarn_obeys && input.node.third_party ? held_by_others(*input.node.third_party) : Resources();
 }
 
-const TimeZone& zone_of(const Calendar* calendar) {
+const TimeZone& or_utc(const TimeZone* zone) {
   static const TimeZone kUtc = TimeZone::utc();
-  return calendar == nullptr ? kUtc : calendar->zone;
+  return zone == nullptr ? kUtc : *zone;
 }
 
 bool by_the_hour(const SideConfig& side) {
@@ -142,7 +138,7 @@ bool by_the_hour(const SideConfig& side) {
 // high.
 LedgerConfig ledger_of(const OfferInput& input, Offer& offer) {
   LedgerConfig ledger = input.pool.ledger;
-  const TimeZone& zone = zone_of(input.calendar);
+  const TimeZone& zone = or_utc(input.zone);
   for (SideConfig* side : {&ledger.kubernetes, &ledger.yarn}) {
     if (!by_the_hour(*side)) continue;
     side->entries = entries_at(side->entries, hour_of_day(zone, input.now));
@@ -359,7 +355,7 @@ OfferState without_unheard(OfferState state, Duration unheard, const MotionConfi
 OfferStep offer(const OfferState& state, OfferInput input) {
   OfferStep out{state, Offer(std::move(input.strategy))};
   Offer& offer = out.offer;
-  draw_line(input, offer);
+  follow_line(input, offer);
   std::optional<Resources> formula;
   if (input.pool.profile == Profile::kTidemark) {
     std::int64_t& degrade = offer.strategy.values.degrade_time_minutes;
@@ -392,13 +388,13 @@ BackOffLeft back_off_left(const Pool& pool, const LastEvicted& evicted, base::Mo
   return {left(evicted.kubernetes), left(evicted.yarn)};
 }
 
-model::Resources kubernetes_real(const Pool& pool, const Calendar* calendar, const PoolGuard& guard,
-                                 const SideBook& book, Resources told, base::WallTime now) {
+model::Resources kubernetes_real(const Pool& pool, const TimeZone* zone, const PoolGuard& guard, const SideBook& book,
+                                 Resources told, base::WallTime now) {
   const SideConfig& side = pool.ledger.kubernetes;
   if (guard.truthful || !over_reports(side.over_report, side.entries)) return told;
   if (!by_the_hour(side)) return real_of(book, side, told);
   SideConfig at = side;
-  at.entries = entries_at(side.entries, hour_of_day(zone_of(calendar), now));
+  at.entries = entries_at(side.entries, hour_of_day(or_utc(zone), now));
   return real_of(book, at, told);
 }
 

@@ -1,6 +1,6 @@
 // The offer of a node, from the formulas to the numbers on the node:
 //
-//    line      the calendar of its pool sets the reclaim thresholds: what may be sold now            (policy/calendar)
+//    line      the water line of its pool, if it has one, sets the reclaim thresholds              (policy/calendar)
 //    formulas  give the origin: what batch may use on this node (policy/overcommit) motion    how far the origin may
 //    move by now                           profile tidemark only    (policy/motion) ledger    Kubernetes' part of it,
 //    and YARN's                    if the pool configures one      (policy/ledger)
@@ -24,14 +24,15 @@
 #include "base/clock.h"
 #include "model/node.h"
 #include "policy/arbitrate/arbitrate.h"
-#include "policy/budget/budget.h"
-#include "policy/calendar/calendar.h"
+#include "policy/calendar/line_plan.h"
+#include "policy/calendar/time_zone.h"
 #include "policy/ledger/books.h"
 #include "policy/ledger/ledger.h"
 #include "policy/motion/motion.h"
+#include "policy/offer/pool_guard.h"
 #include "policy/overcommit/overcommit.h"
 #include "policy/overcommit/strategy.h"
-#include "policy/pools/pools.h"
+#include "policy/pools/pool.h"
 
 namespace tidemark::policy {
 
@@ -48,8 +49,8 @@ struct OfferInput {
   const model::NodeSnapshot& node;
   NodeStrategy strategy;
   const Pool& pool;
-  const Calendar* calendar = nullptr;  // the pool's
-  LineOverrides overrides;             // that apply to the pool
+  std::optional<LinePlan> line;    // what may be sold now; nullopt: the pool has no calendar and no override
+  const TimeZone* zone = nullptr;  // of the hours in the pool's settings; null: UTC
 
   std::optional<model::Resources> origin_on_node;  // the offer in the node's annotation
   std::optional<model::Resources> least_ever;      // the lowest possible offer of the node at this hour in recent days
@@ -65,8 +66,6 @@ struct OfferInput {
   PoolGuard guard = {};              // the limits from the pool's evictions
   LastEvicted evicted = {};          // offline work of the node
   std::uint64_t yarn_book_mark = 0;  // of the text of YARN's book, with its operator's renewals
-  LineMemo* lines = nullptr;         // for callers that decide many nodes
-  std::string_view settings = {};    // the hash of the settings of the calendar, for `lines`
 };
 
 // The pool sells nothing new:
@@ -102,9 +101,9 @@ struct Offer {
   Offer() = default;
   explicit Offer(NodeStrategy node_strategy) : strategy(std::move(node_strategy)) {}
 
-  OvercommitPlan plan;    // `publish` and `origin` are the node's values after all steps below
-  NodeStrategy strategy;  // with the thresholds that the calendar set
-  std::optional<LinePlan> line;
+  OvercommitPlan plan;           // `publish` and `origin` are the node's values after all steps below
+  NodeStrategy strategy;         // with the thresholds that the water line sets
+  std::optional<LinePlan> line;  // as in the input
   std::optional<MotionPlan> motion;
   std::optional<LedgerPlan> ledger;
   model::Resources others;                     // held by third parties other than YARN: subtracted before the ledger
@@ -138,7 +137,7 @@ struct BackOffLeft {
 BackOffLeft back_off_left(const Pool& pool, const LastEvicted& evicted, base::MonotonicTime now);
 
 // The real part of an offer to Kubernetes, given the current over-report of its side.
-model::Resources kubernetes_real(const Pool& pool, const Calendar* calendar, const PoolGuard& guard,
-                                 const SideBook& book, model::Resources told, base::WallTime now);
+model::Resources kubernetes_real(const Pool& pool, const TimeZone* zone, const PoolGuard& guard, const SideBook& book,
+                                 model::Resources told, base::WallTime now);
 
 }  // namespace tidemark::policy

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "base/text.h"
+#include "policy/calendar/calendar.h"
 #include "policy/testing/scenario.h"
 
 namespace tidemark::policy {
@@ -178,10 +179,23 @@ class Scenario {
   std::string decide() {
     kubernetes_.told = {node_.published.batch_cpu.value_or(CpuMilli{}),
                         node_.published.batch_memory.value_or(MemoryBytes{})};
-    OfferInput input{node_,  strategy_, pool_,        has_calendar_ ? &calendar_ : nullptr,
-                     {},     origin_,   std::nullopt, kubernetes_,
-                     yarn_,  now_,      mono_,        yarn_obeys_,
-                     guard_, evicted_};
+    const Calendar* calendar = has_calendar_ ? &calendar_ : nullptr;
+    const auto water = water_line(nullptr, "", calendar, strategy_.values.cpu_reclaim_threshold_percent,
+                                  strategy_.values.memory_reclaim_threshold_percent, {}, now_);
+    OfferInput input{.node = node_,
+                     .strategy = strategy_,
+                     .pool = pool_,
+                     .line = water,
+                     .zone = &calendar_.zone,
+                     .origin_on_node = origin_,
+                     .least_ever = std::nullopt,
+                     .kubernetes = kubernetes_,
+                     .yarn = yarn_,
+                     .now = now_,
+                     .mono = mono_,
+                     .yarn_obeys = yarn_obeys_,
+                     .guard = guard_,
+                     .evicted = evicted_};
     auto step = offer(state_, input);
     state_ = step.state;
     const auto& plan = step.offer.plan;
@@ -284,7 +298,8 @@ TEST(OfferProperty, WithoutSettingsItIsTheFormulas) {
     NodeStrategy strategy;
     strategy.enabled = random() % 8 != 0;
     const Pool pool;
-    const OfferInput input{node, strategy, pool, nullptr, {}, amount(), std::nullopt, {}, {}, kStart, {}, false, {}};
+    const OfferInput input{node, strategy, pool,   std::nullopt, nullptr, amount(), std::nullopt,
+                           {},   {},       kStart, {},           false,   {}};
     const auto step = offer(state, input);
     EXPECT_EQ(step.offer.plan, overcommit(node, strategy, kStart));
     EXPECT_FALSE(step.offer.line || step.offer.motion || step.offer.ledger || step.offer.yarn_offer);

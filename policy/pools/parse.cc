@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "base/yaml.h"
+#include "policy/nodeslo/layer.h"
 #include "policy/pools/budget_form.h"
 #include "policy/pools/mode_form.h"
 #include "policy/pools/offer_form.h"

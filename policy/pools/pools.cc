@@ -42,18 +42,10 @@ std::vector<PoolOverlap> overlaps(const TidemarkConfig& config, std::span<const 
   return found;
 }
 
-base::Duration back_off_of(const Pool& pool) {
-  return pool.budget.back_off.value_or(pool.profile == Profile::kTidemark ? kBackOff : base::Duration(0));
-}
-
 std::int64_t node_evictions_of(const Pool& pool) {
   if (pool.budget.node_per_hour) return *pool.budget.node_per_hour;
   if (pool.budget.grants) return kUngrantedEvictionsPerHour;
   return pool.profile == Profile::kTidemark ? kNodeEvictionsPerHour : kEvictionsPerHourMax;
-}
-
-std::string_view to_string(Profile profile) {
-  return profile == Profile::kTidemark ? "tidemark" : "koordinator";
 }
 
 }  // namespace tidemark::policy

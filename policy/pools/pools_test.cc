@@ -11,6 +11,8 @@
 
 #include "base/testing/source_dir.h"
 #include "base/text.h"
+#include "policy/ledger/over_report.h"
+#include "policy/nodeslo/layer.h"
 #include "policy/pools/parse.h"
 
 namespace tidemark::policy {

@@ -32,6 +32,4 @@ struct ProfileSettings {
   bool operator==(const ProfileSettings&) const = default;
 };
 
-inline constexpr base::Duration kWarmUp = std::chrono::minutes(10);
-
 }  // namespace tidemark::policy

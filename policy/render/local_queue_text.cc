@@ -19,25 +19,25 @@ using base::cat;
 enum class Unit { kCores, kBytes, kPlain };
 
 // The unit of a resource, and the buyer.
-struct Told {
+struct Shown {
   std::string_view resource;
   Unit unit;
   std::string_view sold_to;  // "": it is the node's own
 };
-constexpr std::array kTold{Told{"cpu", Unit::kCores, ""},
-                           Told{"memory", Unit::kBytes, ""},
-                           Told{"ephemeral-storage", Unit::kBytes, ""},
-                           Told{model::kBatchCpu, Unit::kCores, "batch"},
-                           Told{model::kBatchMemory, Unit::kBytes, "batch"},
-                           Told{model::kMidCpu, Unit::kCores, "mid"},
-                           Told{model::kMidMemory, Unit::kBytes, "mid"}};
+constexpr std::array kTold{Shown{"cpu", Unit::kCores, ""},
+                           Shown{"memory", Unit::kBytes, ""},
+                           Shown{"ephemeral-storage", Unit::kBytes, ""},
+                           Shown{model::kBatchCpu, Unit::kCores, "batch"},
+                           Shown{model::kBatchMemory, Unit::kBytes, "batch"},
+                           Shown{model::kMidCpu, Unit::kCores, "mid"},
+                           Shown{model::kMidMemory, Unit::kBytes, "mid"}};
 
-Told told(std::string_view resource) {
-  const auto at = std::ranges::find(kTold, resource, &Told::resource);
-  return at == kTold.end() ? Told{resource, Unit::kPlain, ""} : *at;
+Shown told(std::string_view resource) {
+  const auto at = std::ranges::find(kTold, resource, &Shown::resource);
+  return at == kTold.end() ? Shown{resource, Unit::kPlain, ""} : *at;
 }
 
-std::string_view short_name(const Told& what) {
+std::string_view short_name(const Shown& what) {
   if (what.sold_to.empty()) return what.resource;
   return what.resource.substr(what.resource.find('/') + 1);
 }
@@ -72,7 +72,7 @@ Amounts amounts(const QueueShort& each, Unit unit) {
 }
 
 std::string short_text(const QueueShort& each, bool node_is_empty) {
-  const Told what = told(each.resource);
+  const Shown what = told(each.resource);
   const Amounts all = amounts(each, what.unit);
   std::string out = cat(short_name(what), ": ", all.wanted, " wanted, ");
   // As in the first seconds before a measurement, and if a machine is full or off.

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/json.h"
+#include "policy/calendar/calendar.h"
 #include "policy/offer/offer.h"
 
 namespace tidemark::policy {

@@ -173,7 +173,7 @@ class DocumentCheck {
   void network(const Json& qos) {
     Json system = Json::object();
     const std::string_view text = text_of(edit_.after, kSystemKey);
-    if (edit_.parity == Parity::kKoordinator || !text.empty()) {
+    if (edit_.parity == Profile::kKoordinator || !text.empty()) {
       // Trap: Koordinator reads system-config here too, and treats a missing one as broken.
       auto parsed = Json::parse(text);
       if (!parsed || !parsed->is_object()) {

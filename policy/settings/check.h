@@ -14,7 +14,7 @@
 
 #include "model/reason.h"
 #include "model/selector.h"
-#include "policy/admission/parity.h"
+#include "policy/profile.h"
 
 namespace tidemark::policy {
 
@@ -37,7 +37,7 @@ struct SettingsEdit {
   std::span<const SettingsKey> after;
   std::span<const LabelledNode> nodes;  // of the cluster
   bool names_needed = false;            // node strategies must have names, each its own
-  Parity parity = Parity::kKoordinator;
+  Profile parity = Profile::kKoordinator;
 };
 
 struct SettingsProblem {

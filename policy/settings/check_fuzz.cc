@@ -15,7 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
   const std::vector<policy::SettingsKey> after{{documents[data[0] % documents.size()].key, text},
                                                {"system-config", R"({"clusterStrategy":{}})"}};
-  for (const auto parity : {policy::Parity::kKoordinator, policy::Parity::kTidemark}) {
+  for (const auto parity : {policy::Profile::kKoordinator, policy::Profile::kTidemark}) {
     const auto verdict = policy::check_settings({{}, after, {}, data[0] > 127, parity});
     TM_CHECK(verdict.errors.size() <= policy::kSettingsProblemsMax, "bounded");
     for (const auto& problem : verdict.errors)

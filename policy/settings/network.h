@@ -11,9 +11,9 @@ namespace tidemark::policy {
 //    Σ ingressRequest ≤ 100 %, Σ egressRequest ≤ 100 %
 //    Σ …Request ≤ totalNetworkBandwidth
 //
-// Traps, kept for Parity::kKoordinator: shares are compared with the bandwidth too, as plain numbers; and without a
+// Traps, kept for Profile::kKoordinator: shares are compared with the bandwidth too, as plain numbers; and without a
 // bandwidth only 0 fits (that of a node strategy is the one with the very same selector, or the cluster's if
-// system-config has no node strategies). Parity::kTidemark compares only amounts with it, and only if there is one.
+// system-config has no node strategies). Profile::kTidemark compares only amounts with it, and only if there is one.
 //
 // `system` is the parsed system-config; null if there is none (an empty object for Koordinator's parity then).
 void check_network(const Json& qos, const Json& system, SettingsReport& report);

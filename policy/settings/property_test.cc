@@ -94,8 +94,8 @@ TEST(SettingsProperties, AcceptedSettingsAreUsableByTheControllers) {
     const std::string text = document.dump();
     const std::vector<SettingsKey> after{{key, text},
                                          {"system-config", R"({"clusterStrategy":{"totalNetworkBandwidth":"1G"}})"}};
-    const auto ours = check_settings({{}, after, {}, false, Parity::kTidemark});
-    const auto peers = check_settings({{}, after, {}, false, Parity::kKoordinator});
+    const auto ours = check_settings({{}, after, {}, false, Profile::kTidemark});
+    const auto peers = check_settings({{}, after, {}, false, Profile::kKoordinator});
     if (key != std::string_view("resource-qos-config")) {  // whose bandwidth ours reads with more sense
       EXPECT_TRUE(peers.allowed() || !ours.allowed()) << key << " " << text;
     }
@@ -134,7 +134,7 @@ TEST(SettingsProperties, EveryFieldThatIsReadIsKnown) {
     }
     const std::string text = document.dump();
     const std::vector<SettingsKey> after{{info.key, text}};
-    const auto verdict = check_settings({{}, after, {}, false, Parity::kTidemark});
+    const auto verdict = check_settings({{}, after, {}, false, Profile::kTidemark});
     for (const auto& warning : verdict.warnings) {
       ADD_FAILURE() << warning.key << " " << warning.place << ": " << warning.found;
     }
@@ -157,7 +157,7 @@ TEST(SettingsProperties, ManyCombinationsAndManyMistakesAreBounded) {
     entries.push_back(std::move(entry));
   }
   const std::string text = Json::object({{"nodeConfigs", Json(entries)}}).dump();
-  for (const Parity parity : {Parity::kKoordinator, Parity::kTidemark}) {
+  for (const Profile parity : {Profile::kKoordinator, Profile::kTidemark}) {
     const auto verdict = check_settings({{}, std::vector<SettingsKey>{{"colocation-config", text}}, {}, false, parity});
     ASSERT_TRUE(verdict.conflict);
     EXPECT_EQ(verdict.conflict->strategies.size(), 3U);
@@ -166,7 +166,7 @@ TEST(SettingsProperties, ManyCombinationsAndManyMistakesAreBounded) {
   while (entries.size() < 500) entries.push_back(entries.front());
   const std::string wrong = Json::object({{"nodeConfigs", Json(entries)}}).dump();
   const auto verdict =
-      check_settings({{}, std::vector<SettingsKey>{{"colocation-config", wrong}}, {}, false, Parity::kKoordinator});
+      check_settings({{}, std::vector<SettingsKey>{{"colocation-config", wrong}}, {}, false, Profile::kKoordinator});
   EXPECT_EQ(verdict.errors.size(), kSettingsProblemsMax);
   EXPECT_EQ(verdict.left_off, 500 - kSettingsProblemsMax);
 }
@@ -189,7 +189,8 @@ TEST(SettingsProperties, OverlapSearchIsBoundedAndReportsIt) {
   const std::vector<LabelledNode> nodes(1000, LabelledNode{"n", labels});
   const auto check = [&](std::span<const LabelledNode> of) {
     const std::string text = Json::object({{"nodeConfigs", Json(entries)}}).dump();
-    return check_settings({{}, std::vector<SettingsKey>{{"colocation-config", text}}, of, false, Parity::kKoordinator});
+    return check_settings(
+        {{}, std::vector<SettingsKey>{{"colocation-config", text}}, of, false, Profile::kKoordinator});
   };
   const auto verdict = check(nodes);
   EXPECT_TRUE(verdict.allowed());

@@ -13,9 +13,9 @@ namespace tidemark::policy {
 
 class SettingsReport {
  public:
-  SettingsReport(SettingsVerdict& verdict, Parity parity) : verdict_(verdict), parity_(parity) {}
+  SettingsReport(SettingsVerdict& verdict, Profile parity) : verdict_(verdict), parity_(parity) {}
 
-  Parity parity() const { return parity_; }
+  Profile parity() const { return parity_; }
   void key(std::string_view name) { key_ = name; }
   std::string_view key() const { return key_; }
 
@@ -27,7 +27,7 @@ class SettingsReport {
   }
   // A problem that Koordinator accepts: a warning with its parity, an error with ours.
   void ours(model::Reason reason, std::string place, std::string found, std::string allowed) {
-    if (parity_ == Parity::kTidemark) return error(reason, std::move(place), std::move(found), std::move(allowed));
+    if (parity_ == Profile::kTidemark) return error(reason, std::move(place), std::move(found), std::move(allowed));
     warn(reason, std::move(place), std::move(found), std::move(allowed));
   }
   void conflict(StrategyConflict conflict, std::string found, std::string allowed) {
@@ -59,7 +59,7 @@ class SettingsReport {
   }
 
   SettingsVerdict& verdict_;
-  Parity parity_;
+  Profile parity_;
   std::string_view key_;
 };
 

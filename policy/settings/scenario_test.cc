@@ -26,7 +26,7 @@ class SettingsScenario {
     const std::string verb(line.substr(0, blank));
     const std::string rest(blank == std::string_view::npos ? "" : base::trim(line.substr(blank)));
     if (verb == "parity") {
-      parity_ = rest == "tidemark" ? Parity::kTidemark : Parity::kKoordinator;
+      parity_ = rest == "tidemark" ? Profile::kTidemark : Profile::kKoordinator;
     } else if (verb == "names") {
       names_needed_ = rest == "needed";
     } else if (verb == "node") {
@@ -97,7 +97,7 @@ class SettingsScenario {
   std::map<std::string, std::string> there_;
   std::map<std::string, std::vector<model::Label>> nodes_;
   bool names_needed_ = false;
-  Parity parity_ = Parity::kKoordinator;
+  Profile parity_ = Profile::kKoordinator;
 };
 
 TEST(SettingsScenarios, MatchTheScenarioFiles) {

@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "policy/pools/form.h"
+#include "policy/state/generation.h"
 
 namespace tidemark::policy {
 

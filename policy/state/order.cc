@@ -12,7 +12,6 @@
 namespace tidemark::policy {
 namespace {
 
-constexpr std::array<std::string_view, 4> kStates{"on", "observe", "draining", "off"};
 constexpr std::array<std::string_view, 3> kWishes{"on", "observe", "off"};
 constexpr std::string_view kClassWord = "class=";
 
@@ -129,16 +128,8 @@ std::optional<Parts> without(const Parts& off, const Parts& on) {
 
 }  // namespace
 
-std::string_view to_string(NodeState state) {
-  return kStates.at(static_cast<std::size_t>(state));
-}
 std::string_view to_string(Wish wish) {
   return kWishes.at(static_cast<std::size_t>(wish));
-}
-std::optional<NodeState> parse_node_state(std::string_view word) {
-  const auto at = std::ranges::find(kStates, word);
-  if (at == kStates.end()) return std::nullopt;
-  return static_cast<NodeState>(at - kStates.begin());
 }
 
 bool Parts::includes(const Parts& other) const {
@@ -250,12 +241,6 @@ Commanded command(const std::optional<StateMark>& before, const StateCommand& co
   }
   if (top != nullptr && same(*top, order)) return {std::move(held), CommandEffect::kAlready};
   return {on_top(std::move(order), held, generation), CommandEffect::kSet};
-}
-
-std::int64_t next_generation(std::int64_t before, base::WallTime now) {
-  constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
-  const std::int64_t seconds = std::chrono::duration_cast<std::chrono::seconds>(now.since_epoch).count();
-  return std::max({before == kMax ? kMax : before + 1, seconds, std::int64_t{1}});
 }
 
 }  // namespace tidemark::policy

@@ -14,18 +14,9 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "model/reason.h"
+#include "policy/state/node_state.h"
 
 namespace tidemark::policy {
-
-// The state of a node, by strictness; the values of the label tidemark.io/state.
-enum class NodeState : std::uint8_t {
-  kOn,        // sell
-  kObserve,   // decide and show, write nothing
-  kDraining,  // sell nothing new: the keys stay with value 0
-  kOff,       // the keys go
-};
-std::string_view to_string(NodeState);
-std::optional<NodeState> parse_node_state(std::string_view word);
 
 enum class Wish : std::uint8_t { kOn, kObserve, kOff };
 std::string_view to_string(Wish);
@@ -112,8 +103,5 @@ struct Commanded {
 // above that of `before`.
 Commanded command(const std::optional<StateMark>& before, const StateCommand& command, std::int64_t generation,
                   base::WallTime now);
-
-// One above `before`, and not below the time: so a node that was deleted and created again does not start from 1.
-std::int64_t next_generation(std::int64_t before, base::WallTime now);
 
 }  // namespace tidemark::policy

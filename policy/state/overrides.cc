@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "policy/pools/form.h"
+#include "policy/state/generation.h"
 #include "policy/state/order.h"
 
 namespace tidemark::policy {

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "policy/state/desired.h"
+#include "policy/state/generation.h"
 #include "policy/testing/scenario.h"
 
 namespace tidemark::policy {

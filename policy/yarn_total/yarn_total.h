@@ -21,7 +21,7 @@
 
 #include "model/reason.h"
 #include "model/resources.h"
-#include "policy/state/order.h"
+#include "policy/state/node_state.h"
 
 namespace tidemark::policy {
 

@@ -15,6 +15,8 @@
 #include <vector>
 
 #include "base/text.h"
+#include "model/names.h"
+#include "policy/calendar/calendar.h"
 #include "policy/offer/offer.h"
 
 namespace tidemark::policy::testing {
@@ -210,12 +212,18 @@ class Life {
     if (one_in(40)) strategy_.enabled = !strategy_.enabled;
   }
 
+  std::optional<LinePlan> line(const LineOverrides& overrides) const {
+    const auto& values = strategy_.values;
+    return water_line(nullptr, "", has_calendar_ ? &calendar_ : nullptr, values.cpu_reclaim_threshold_percent,
+                      values.memory_reclaim_threshold_percent, overrides, now_);
+  }
+
   OfferInput input(const model::NodeSnapshot& node) const {
     return {.node = node,
             .strategy = strategy_,
             .pool = pool_,
-            .calendar = has_calendar_ ? &calendar_ : nullptr,
-            .overrides = overrides_,
+            .line = line(overrides_),
+            .zone = &calendar_.zone,
             .origin_on_node = origin_,
             .least_ever = least_ever_,
             .kubernetes = kubernetes_,
@@ -339,7 +347,9 @@ class Life {
     if (node.metric) std::ranges::reverse(node.metric->pods);
     if (node.third_party) std::ranges::reverse(*node.third_party);
     OfferInput other = input(node);
-    std::ranges::reverse(other.overrides);
+    LineOverrides overrides = overrides_;
+    std::ranges::reverse(overrides);
+    other.line = line(overrides);
     if (other.kubernetes.sold) std::ranges::reverse(*other.kubernetes.sold);
     if (other.yarn.sold) std::ranges::reverse(*other.yarn.sold);
     return same(step, offer(state_, other)) ? "" : "the order counts";
