@@ -22,11 +22,6 @@ namespace tidemark::policy {
 inline constexpr std::int64_t kTidemarkConfigSchema = 1;
 inline constexpr std::size_t kTidemarkConfigBytesMax = 256 * 1024;
 inline constexpr std::size_t kPoolsMax = 200;
-inline constexpr std::size_t kClassesMax = 64;
-inline constexpr std::int64_t kClassOrderMax = 1'000'000;
-inline constexpr std::int64_t kClassWeightMax = 10'000;  // cgroup v2's cpu.weight
-inline constexpr std::int64_t kClassMemoryLowMax = 100;  // percent of a task's request
-inline constexpr base::Duration kClassRestartCostMax = std::chrono::hours(24 * 30);
 
 std::expected<TidemarkConfig, std::vector<Problem>> parse_tidemark_config(std::string_view text, const Zones& zones);
 

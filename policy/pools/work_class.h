@@ -1,6 +1,8 @@
 // The timeliness classes of offline work.
 #pragma once
 
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -18,5 +20,11 @@ struct WorkClass {
   std::int64_t memory_low_percent = 0;  // of a task's memory request that is reclaimed after other offline work's
   bool operator==(const WorkClass&) const = default;
 };
+
+inline constexpr std::size_t kClassesMax = 64;
+inline constexpr std::int64_t kClassOrderMax = 1'000'000;
+inline constexpr std::int64_t kClassWeightMax = 10'000;  // cgroup v2's cpu.weight
+inline constexpr std::int64_t kClassMemoryLowMax = 100;  // percent of a task's request
+inline constexpr base::Duration kClassRestartCostMax = std::chrono::hours(24 * 30);
 
 }  // namespace tidemark::policy

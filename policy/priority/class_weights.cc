@@ -6,7 +6,7 @@
 #include "policy/ledger/over_report.h"
 #include "policy/limits/conversions.h"
 #include "policy/limits/task_groups.h"
-#include "policy/pools/parse.h"
+#include "policy/pools/work_class.h"
 
 namespace tidemark::policy {
 

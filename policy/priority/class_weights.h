@@ -23,7 +23,7 @@
 
 #include "model/task.h"
 #include "policy/knobs/intent.h"
-#include "policy/pools/pools.h"
+#include "policy/pools/work_class.h"
 
 namespace tidemark::policy {
 
