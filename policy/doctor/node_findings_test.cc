@@ -440,7 +440,7 @@ TEST(NodeFindings, MissingMeasurementsAreNoFault) {
 TEST(NodeFindings, AnswersEachTopicWithoutFacts) {
   const auto findings = node_findings({});
   EXPECT_EQ(worst(findings), Severity::kBad);
-  EXPECT_EQ(worst({}), Severity::kOk);
+  EXPECT_EQ(worst(std::vector<NodeFinding>()), Severity::kOk);
 }
 
 class AnyNode : public ::testing::TestWithParam<int> {

@@ -442,7 +442,7 @@ TEST(EvictProperty, InvariantsHoldInEverySecondOfAnyLife) {
       world.pass(false);
       EvictStep step = world.step(state);
       watcher.watch(state, step);
-      if (testing::Test::HasFatalFailure()) return;
+      if (::testing::Test::HasFatalFailure()) return;
       state = std::move(step.state);
       world.carry_out(step.plan);
     }
