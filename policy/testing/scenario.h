@@ -107,6 +107,7 @@ inline std::string played(const std::string& text, const std::string& name, cons
 inline void play_scenarios(std::string_view folder, std::size_t files_min, const std::function<AnswerLine()>& begin) {
   std::size_t files = 0;
   for (const auto& entry : std::filesystem::directory_iterator(base::testing::from_root(folder))) {
+    if (!entry.is_regular_file()) continue;
     ++files;
     std::stringstream text;
     text << std::ifstream(entry.path()).rdbuf();
