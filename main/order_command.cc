@@ -7,6 +7,7 @@
 #include "agent/machine_places.h"
 #include "base/text.h"
 #include "cli/local_order.h"
+#include "cli/off_text.h"
 #include "cli/order_text.h"
 #include "main/cluster.h"
 #include "main/person.h"
@@ -14,6 +15,8 @@
 #include "main/shared_flags.h"
 #include "main/zones.h"
 #include "operate/classes.h"
+#include "operate/evict.h"
+#include "operate/off_progress.h"
 #include "operate/order.h"
 #include "operate/order_wait.h"
 
@@ -26,6 +29,8 @@ constexpr int kQueriesPerSecond = 100'000;
 constexpr base::Duration kDrainDefault = std::chrono::minutes(15);
 constexpr base::Duration kDrainMax = std::chrono::hours(24 * 30);
 constexpr base::Duration kLastsMax = std::chrono::hours(24 * 365);
+constexpr base::Duration kEvictWaitDefault = std::chrono::minutes(10);  // beyond the grace
+constexpr std::int64_t kPerMinuteMax = 1'000'000;
 
 struct Words {
   std::string_view program;
@@ -42,7 +47,9 @@ Words words_of(policy::Wish wish) {
       break;
   }
   return {"tidemark off",
-          "Stops selling: drains nodes until their offline work has ended, then the state is off. Kills nothing."};
+          "Stops selling: drains nodes until their offline work has ended, then the state is off. With --evict, also "
+          "evicts "
+          "offline work."};
 }
 
 // Command line arguments that are not part of OrderOptions.
@@ -56,6 +63,9 @@ struct Asked {
   std::vector<std::string> only;
   bool yes = false;
   base::Duration wait{0};
+  bool evict = false;
+  operate::EvictOptions evict_options;
+  std::string budget;
   AnswerForm form;
 };
 
@@ -65,6 +75,14 @@ void declare(base::Flags& flags, policy::Wish wish, Asked& asked_for, operate::O
     flags.boolean("now", asked_for.now, "set state off without a drain; running pods continue, nothing new is sold");
     flags.duration("drain", asked_for.drain, base::Duration(0), kDrainMax,
                    "longest time in state draining; a node without offline work is off sooner");
+    flags.boolean("evict", asked_for.evict,
+                  "also evict offline pods and YARN containers, wait, and show per node that nothing is left");
+    flags.duration("grace", asked_for.evict_options.grace, std::chrono::seconds(1), std::chrono::hours(1),
+                   "with --evict: longest time from the request to the kill of a pod");
+    flags.text("budget", asked_for.budget, "with --evict: limit of evictions, e.g. 60/min; default none")
+        .placeholder("N/min");
+    flags.boolean("at-once", asked_for.evict_options.at_once,
+                  "with --evict: delete pods, also against their PodDisruptionBudgets");
     flags.boolean(
         "nothing-in-force", options.nothing_in_force,
         "for uninstalling agents: wait until no agent limits through kernel files, i.e. until the offline pods have "
@@ -119,16 +137,18 @@ std::string read_command(const Asked& asked_for, policy::Wish wish, policy::Stat
   command.only = std::move(*parts);
   command.by = asked_for.said.by;
   command.why = asked_for.said.reason;
-  command.drain = asked_for.now ? base::Duration(0) : asked_for.drain;
+  command.drain = asked_for.now || asked_for.evict ? base::Duration(0) : asked_for.drain;
+  command.evict = asked_for.evict;
   if (asked_for.lasts > base::Duration(0)) command.lasts = asked_for.lasts;
   return "";
 }
 
 std::string question(policy::Wish wish, const operate::OrderOptions& options, std::size_t nodes) {
+  const bool evict = options.command.evict;
   const std::string place =
       options.scope == operate::OrderScope::kPool ? base::cat("pool ", options.pool) : std::string("whole cluster");
-  return base::cat("Order `", policy::to_string(wish), "` for the ", place, ", ", nodes,
-                   nodes == 1 ? " node now" : " nodes now", " and all nodes that join later?");
+  return base::cat("Order `", policy::to_string(wish), "`", evict ? " and evict all offline work" : "", " for the ",
+                   place, ", ", nodes, nodes == 1 ? " node now" : " nodes now", " and all nodes that join later?");
 }
 
 std::string progress_text(policy::Wish wish, const operate::WaitProgress& seen) {
@@ -216,6 +236,39 @@ std::string wrong_wait(const Asked& asked_for, const operate::OrderOptions& opti
   return asked_for.wait > base::Duration(0) ? "" : "--nothing-in-force needs --wait";
 }
 
+// "60/min"; false: something else.
+bool read_budget(const std::string& text, std::int64_t& per_minute) {
+  constexpr std::string_view kUnit = "/min";
+  if (text.empty()) return true;
+  const auto number =
+      text.ends_with(kUnit) ? base::parse_int(text.substr(0, text.size() - kUnit.size())) : std::nullopt;
+  if (!number || *number < 1 || *number > kPerMinuteMax) return false;
+  per_minute = *number;
+  return true;
+}
+
+// The error in the flags of --evict; empty if there is none.
+std::string wrong_eviction(Asked& asked_for, const operate::OrderOptions& options, const base::Flags::Parsed& parsed) {
+  const auto said = [&](std::string_view name) {
+    return std::ranges::any_of(parsed.settings,
+                               [&](const auto& setting) { return setting.from == base::cat("--", name); });
+  };
+  if (!asked_for.evict) {
+    for (const std::string_view name : {"grace", "budget", "at-once"}) {
+      if (said(name)) return base::cat("--", name, " goes only with --evict");
+    }
+    return "";
+  }
+  if (!options.command.only.all()) return "--evict covers all offline work; it goes without --only";
+  if (options.nothing_in_force) return "--evict waits for the kernel files itself; it goes without --nothing-in-force";
+  if (!asked_for.budget.empty() && asked_for.evict_options.at_once) return "--budget and --at-once exclude each other";
+  if (!read_budget(asked_for.budget, asked_for.evict_options.per_minute)) {
+    return base::cat("--budget: expected a limit such as 60/min, found ", base::in_quotes(asked_for.budget));
+  }
+  if (asked_for.wait == base::Duration(0)) asked_for.wait = asked_for.evict_options.grace + kEvictWaitDefault;
+  return "";
+}
+
 // The error in the arguments of --local; empty if there is none.
 std::string wrong_locally(const policy::StateCommand& command, const std::vector<std::string>& arguments) {
   if (!arguments.empty())
@@ -284,6 +337,7 @@ int run_order(policy::Wish wish, const std::vector<std::string>& args) {
   if (auto wrong = read_scope(parsed.arguments, options); !wrong.empty()) return wrong_use(wrong, flags);
   if (auto wrong = read_command(asked_for, wish, options.command); !wrong.empty()) return wrong_use(wrong, flags);
   if (auto wrong = wrong_wait(asked_for, options); !wrong.empty()) return wrong_use(wrong, flags);
+  if (auto wrong = wrong_eviction(asked_for, options, parsed); !wrong.empty()) return wrong_use(wrong, flags);
   const bool ask = options.scope != operate::OrderScope::kNode && !asked_for.yes && !options.dry_run;
   if (ask && ::isatty(STDIN_FILENO) != 1) {
     return wrong_use("without a terminal, an order for a pool or the whole cluster needs --yes", flags);
@@ -350,6 +404,30 @@ int run_order(policy::Wish wish, const std::vector<std::string>& args) {
     progress.end();
     if (!report) co_return failed(report.error());
     if (!classes->empty()) report->notes.push_back(*classes);
+    if (asked_for.evict && !options.dry_run) {
+      const auto evicted =
+          co_await operate::evict_offline(loop, client, log, random.fork(), *report, options, asked_for.evict_options,
+                                          asked_for.wait, [&](const operate::OffProgress& seen) {
+                                            if (!quiet) progress.show(cli::progress_text(seen, progress.terminal()));
+                                          });
+      progress.end();
+      std::string text;
+      if (quiet) {
+        Json out = cli::render_json(*report, options);
+        out["evict"] = operate::progress_json(evicted);
+        text = out.dump_pretty() + "\n";
+      } else {
+        text = cli::render_text(*report, options) + cli::proof_text(evicted);
+      }
+      const int printed = print(text);
+      if (report->failed() || printed != kDone) co_return kFailed;
+      if (evicted.finished()) co_return kDone;
+      co_return failed(
+          {ErrorKind::kDeadline,
+           base::cat("not done after ", base::format_go_duration(asked_for.wait), " on ", evicted.nodes - evicted.done,
+                     " of ", evicted.nodes, " nodes; the reasons are above. Run the command again to go on"),
+           0, 0});
+    }
     std::optional<operate::WaitReport> waited;
     if (asked_for.wait > base::Duration(0) && !options.dry_run) {
       waited = co_await operate::wait_for_order(loop, client, log, random.fork(), *report, options, asked_for.wait,

@@ -17,6 +17,7 @@ class ProgressLine {
   ProgressLine();
   void show(const std::string& text);
   void end();
+  bool terminal() const { return terminal_; }
 
  private:
   bool terminal_ = false;

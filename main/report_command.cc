@@ -2,19 +2,21 @@
 
 #include "base/text.h"
 #include "cli/budgets_text.h"
+#include "cli/off_text.h"
 #include "cli/report_text.h"
 #include "main/cluster.h"
 #include "main/process.h"
 #include "main/shared_flags.h"
 #include "main/zones.h"
+#include "operate/off_progress.h"
 
 namespace tidemark::main {
 
 int run_report(const std::vector<std::string>& args) {
   base::Flags flags(
       "tidemark report",
-      "Shows the states of all nodes, the difference between the current and the planned values, the eviction "
-      "budgets of pools and jobs, or the number of evicted tasks.");
+      "Shows the states of all nodes, the difference between the current and the planned values, the progress of "
+      "`off --evict`, the eviction budgets of pools and jobs, or the number of evicted tasks.");
   ClusterOptions cluster_options;
   operate::ReportOptions options;
   options.zones = zones_of_machine();
@@ -29,7 +31,7 @@ int run_report(const std::vector<std::string>& args) {
   flags.text("pool", options.pool, "show only nodes of this pool").placeholder("NAME");
   flags.boolean("all", all, "also show nodes without findings");
   declare_log_flags(flags, log_options);
-  flags.arguments("states|difference|budgets|evictions", 1, 1);
+  flags.arguments("states|difference|off|budgets|evictions", 1, 1);
   base::Flags::Parsed parsed;
   if (auto code = parse_or_exit(flags, args, parsed)) return *code;
   const std::string& about = parsed.arguments[0];
@@ -43,9 +45,20 @@ int run_report(const std::vector<std::string>& args) {
                                                        loop.clock().wall());
                        });
   }
+  if (about == "off") {
+    return ask_cluster("report", log_options, cluster_options,
+                       [&](net::EventLoop& loop, kube::Client& client) -> net::Task<Result<std::string>> {
+                         TM_CO_TRY(const auto all,
+                                   co_await operate::read_progress(client, options.config_namespace, options.limit));
+                         if (!form.json()) co_return cli::stored_text(all, loop.clock().wall());
+                         Json out = Json::object({{"schema", 1}, {"off", Json::array()}});
+                         for (const auto& each : all) out["off"].as_array().push_back(operate::progress_json(each));
+                         co_return out.dump_pretty() + "\n";
+                       });
+  }
   if (about != "states" && about != "difference") {
     return wrong_use(
-        base::cat("cannot report ", base::in_quotes(about), "; expected states, difference, budgets or evictions"),
+        base::cat("cannot report ", base::in_quotes(about), "; expected states, difference, off, budgets or evictions"),
         flags);
   }
   options.about = about == "states" ? operate::ReportOf::kStates : operate::ReportOf::kDifference;

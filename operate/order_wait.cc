@@ -65,10 +65,16 @@ bool is_for_agents(const policy::StateCommand& command) {
 // What the node's agent says of it.
 Phase phase_of_agent(const kube::Node& node, const OrderOptions& options) {
   if (!is_for_agents(options.command)) return Phase::kReached;
-  const kube::NodeCondition* says = node.condition(model::kIsolationCondition);
-  const bool obeys = says == nullptr || std::ranges::find(kObeying, says->reason.view()) != std::end(kObeying);
-  if (!obeys) return Phase::kLimiting;
-  return options.nothing_in_force && !nothing_in_force(node) ? Phase::kInForce : Phase::kReached;
+  switch (agent_answer(node)) {
+    case AgentAnswer::kUnconfirmed:
+      return Phase::kLimiting;
+    case AgentAnswer::kInForce:
+      return options.nothing_in_force ? Phase::kInForce : Phase::kReached;
+    case AgentAnswer::kNoAgent:
+    case AgentAnswer::kNothing:
+      break;
+  }
+  return Phase::kReached;
 }
 
 bool offers_something(const policy::OnNode& carried, const policy::Parts& parts) {
@@ -129,6 +135,18 @@ void note_agent(const std::string& name, const kube::Node& node, Phase phase, Wa
 }
 
 }  // namespace
+
+bool still_offers(const kube::Node& node, const OrderOptions& options, base::WallTime now) {
+  const Phase phase = phase_of(node, options, now);
+  return phase == Phase::kDraining || phase == Phase::kOffering;
+}
+
+AgentAnswer agent_answer(const kube::Node& node) {
+  const kube::NodeCondition* says = node.condition(model::kIsolationCondition);
+  if (says == nullptr) return AgentAnswer::kNoAgent;
+  if (std::ranges::find(kObeying, says->reason.view()) == std::end(kObeying)) return AgentAnswer::kUnconfirmed;
+  return nothing_in_force(node) ? AgentAnswer::kNothing : AgentAnswer::kInForce;
+}
 
 net::Task<Result<NodesInForce>> nodes_in_force(kube::Client& client, base::Duration limit) {
   NodesInForce out;

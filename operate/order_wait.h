@@ -20,6 +20,7 @@
 #include "base/log.h"
 #include "base/random.h"
 #include "kube/client.h"
+#include "kube/objects.h"
 #include "net/loop.h"
 #include "operate/order.h"
 
@@ -51,6 +52,18 @@ struct WaitReport {
   std::vector<std::string> without_agent;
   std::vector<std::string> not_marked;  // that failed in the report, by name: there is nothing to wait for
 };
+
+// Whether something of what `off` is about is still offered by the node, or drains.
+bool still_offers(const kube::Node& node, const OrderOptions& options, base::WallTime now);
+
+// What the agent of a node says about an order for all its offline work.
+enum class AgentAnswer : std::uint8_t {
+  kNoAgent,      // no agent of ours ever reported
+  kUnconfirmed,  // it has not reported that it obeys
+  kInForce,      // it obeys, and some kernel file is in force
+  kNothing,      // it obeys, and no kernel file is in force
+};
+AgentAnswer agent_answer(const kube::Node& node);
 
 struct NodesInForce {
   std::vector<std::string> nodes;        // whose agents may have files of the kernel in force, by name

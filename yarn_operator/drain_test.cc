@@ -74,6 +74,17 @@ TEST_F(DrainTest, EndsAllContainersIncludingMastersIfTheOfferIsZero) {
   EXPECT_TRUE(total(kDrainNm, 0, 4));
 }
 
+TEST_F(DrainTest, OrderThatEvictsEndsAllContainersWithoutAManager) {
+  offer(4096);  // the last offer of a manager that is gone
+  patch("n1", Json::object({{"metadata", Json::object({{"labels", Json::object({{"tidemark.io/state", "off"}})}})}}));
+  say(model::kStateDetailAnnotation,
+      R"({"schema":1,"generation":7,"state":"off","cluster":{"generation":7,"orders":[{"wish":"off","by":"ann",)"
+      R"("why":"w","since":"2026-01-01T00:00:00Z","drainUntil":"2026-01-01T00:00:00Z","evict":true}]}})");
+  begin();
+  EXPECT_TRUE(preempted({kNew, kOld}));
+  EXPECT_TRUE(total(kDrainNm, 0, 4));
+}
+
 // An offer that falls because of online work ends no container, also right after a drain.
 TEST_F(DrainTest, LeavesContainersThatExceedALaterOffer) {
   offer(1024);

@@ -35,7 +35,14 @@ Dues drains_due(const std::vector<Wanted>& wanted, const NodeOf& node_of, base::
   Dues found;
   for (const Wanted& each : wanted) {
     const kube::Node* node = node_of(each.node);
-    const auto offer = node == nullptr ? std::nullopt : offer_on(*node);
+    if (node == nullptr) continue;
+    // The mark itself is the order, so that it holds while the manager is down.
+    if (const auto since = evicts_since(*node, now)) {
+      found.due.push_back({each.node, each.nm, model::Reason::kYarnDrained, since->since_epoch.count(),
+                           policy::YarnAmount{0, kAllVcores}, each.total.vcores});
+      continue;
+    }
+    const auto offer = offer_on(*node);
     if (!offer || !offer->drain_by) continue;
     const base::WallTime by = *offer->drain_by;
     if (by > now) found.next = std::min(found.next.value_or(by - now), by - now);

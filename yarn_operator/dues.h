@@ -1,6 +1,6 @@
-// Computes which containers must end now by the orders that the manager sends with its offer:
+// Computes which containers must end now by the orders on their node:
 //
-//   drain     the drain time is over: what exceeds the offer (model::YarnOffer::drain_by)
+//   drain     the drain time is over: what exceeds the offer (model::YarnOffer::drain_by); all if an order evicts
 //   reclaim   work of the cluster's class that must be given back: what exceeds `keep` (model::YarnOffer::reclaim)
 //
 // Orders of another offer are ignored. Pure.

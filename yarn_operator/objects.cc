@@ -167,11 +167,23 @@ NmPod nm_pod_of(const NmPodRow& pod) {
           {std::string(pod.id), std::string(pod.cluster)}};
 }
 
+namespace {
+
+policy::NodeMarks marks_of(const kube::Node& node) {
+  return policy::read_marks(text_of(node.meta.labels, model::kStateLabel),
+                            text_of(node.meta.annotations, model::kStateDetailAnnotation))
+      .marks;
+}
+
+}  // namespace
+
+std::optional<base::WallTime> evicts_since(const kube::Node& node, base::WallTime now) {
+  return policy::evicts_since(marks_of(node), now);
+}
+
 policy::NodeState yarn_state_of(const kube::Node& node, policy::Mode mode, std::string_view work_class,
                                 base::WallTime now) {
-  const policy::NodeReading reading = policy::read_marks(text_of(node.meta.labels, model::kStateLabel),
-                                                         text_of(node.meta.annotations, model::kStateDetailAnnotation));
-  const policy::EffectiveState state = policy::effective(reading.marks, mode, now);
+  const policy::EffectiveState state = policy::effective(marks_of(node), mode, now);
   const bool class_off = std::ranges::find(state.classes_off, work_class) != state.classes_off.end();
   return state.yarn == policy::NodeState::kOn && class_off ? policy::NodeState::kDraining : state.yarn;
 }

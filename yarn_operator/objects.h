@@ -74,6 +74,8 @@ policy::NodeState yarn_state_of(const kube::Node& node, policy::Mode mode, std::
                                 base::WallTime now);
 // The manager's offer; nullopt: none or unreadable.
 std::optional<model::YarnOffer> offer_on(const kube::Node& node);
+// Since when an order in force evicts the containers of the node; nullopt: none does.
+std::optional<base::WallTime> evicts_since(const kube::Node& node, base::WallTime now);
 std::int64_t offer_generation(const kube::Node& node);  // of the manager's offer; 0: none
 
 }  // namespace tidemark::yarn_operator

@@ -37,6 +37,7 @@ void write_order(JsonWriter& json, const StateOrder& order) {
   if (order.wish == Wish::kOff) {
     write_time(json, "drainUntil", order.drain_until);
     if (order.drained) json.member("drained", true);
+    if (order.evict) json.member("evict", true);
   }
   if (order.until) write_time(json, "until", *order.until);
   json.end_object();
@@ -90,6 +91,7 @@ StateOrder read_order(const Json& item, std::string place, Problems& problems) {
   if (order.wish == Wish::kOff) {
     if (const auto drain_until = read_time(form, "drainUntil")) order.drain_until = *drain_until;
     form.boolean("drained", order.drained);
+    form.boolean("evict", order.evict);
   }
   order.until = read_time(form, "until");
   if (order.wish != Wish::kOff && !order.only.all()) form.problem("only", "only valid with off");

@@ -35,6 +35,7 @@ StateOrder folded(const StateOrder& upper, const StateOrder& lower) {
     strict.rest = strict.only.all() ? Wish::kOn : std::max(upper.rest, lower.rest);
     strict.drain_until = std::min(upper.drain_until, lower.drain_until);
     strict.drained = upper.drained && lower.drained;
+    strict.evict = upper.evict || lower.evict;
   }
   strict.until = lower.until;  // the lower one lasts longer
   return strict;
@@ -66,6 +67,7 @@ StateOrder order_of(const StateCommand& command, base::WallTime now) {
   if (command.wish == Wish::kOff) {
     order.only = command.only;
     order.drain_until = later(now, command.drain);
+    order.evict = command.evict && command.only.all();
   }
   if (command.lasts) order.until = later(now, *command.lasts);
   return order;
@@ -73,7 +75,7 @@ StateOrder order_of(const StateCommand& command, base::WallTime now) {
 
 bool same(const StateOrder& a, const StateOrder& b) {
   return a.wish == b.wish && a.only == b.only && a.rest == b.rest && a.by == b.by && a.why == b.why &&
-         a.drain_until <= b.drain_until && !a.until && !b.until;
+         a.evict == b.evict && a.drain_until <= b.drain_until && !a.until && !b.until;
 }
 
 // `off`, on top of the present orders.
@@ -84,6 +86,7 @@ StateOrder added(const StateOrder* there, StateOrder off) {
     if (there->only.includes(off.only)) {
       off.drain_until = std::min(off.drain_until, there->drain_until);
       off.drained = there->drained;
+      off.evict = off.evict || there->evict;
     }
     off.only = united(there->only, off.only);
     off.rest = std::max(off.rest, there->rest);

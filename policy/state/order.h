@@ -53,6 +53,7 @@ struct StateOrder {
   std::string why;
   base::WallTime since;
   base::WallTime drain_until;  // of kOff: draining before, off from then on
+  bool evict = false;          // of kOff, of all work: running offline work is evicted
   bool drained = false;        // of kOff, on one node: draining is over, nothing was sold any more or time was up
   std::optional<base::WallTime> until;  // the order expires then
   bool operator==(const StateOrder&) const = default;
@@ -82,6 +83,7 @@ struct StateCommand {
   std::string by;
   std::string why;
   base::Duration drain{0};  // of kOff: how long running work may continue
+  bool evict = false;       // of kOff, of all work: running offline work is evicted
   std::optional<base::Duration> lasts;
 };
 

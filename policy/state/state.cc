@@ -100,6 +100,16 @@ EffectiveState effective(const NodeMarks& marks, Mode mode, base::WallTime now) 
   return state;
 }
 
+std::optional<base::WallTime> evicts_since(const NodeMarks& marks, base::WallTime now) {
+  std::optional<base::WallTime> since;
+  for (const auto& [mark, reason] : scopes(marks)) {
+    const StateOrder* order = mark == nullptr ? nullptr : in_force(*mark, now);
+    if (order == nullptr || order->wish != Wish::kOff || !order->evict) continue;
+    since = since ? std::min(*since, order->since) : order->since;
+  }
+  return since;
+}
+
 Reason reason_of(const SideStates& state) {
   if (state.strictest() == NodeState::kOn) return Reason::kStateOn;
   if (state.strictest() == NodeState::kObserve) return Reason::kStateObserved;

@@ -47,6 +47,9 @@ struct EffectiveState : SideStates {
 // Total. `mode` is the mode of the node's pool, used without an order.
 EffectiveState effective(const NodeMarks& marks, Mode mode, base::WallTime now);
 
+// Since when an order in force evicts the running offline work of the node; nullopt: none does.
+std::optional<base::WallTime> evicts_since(const NodeMarks& marks, base::WallTime now);
+
 // The state as one reason: kStateOn, Observed, Draining, Off, OffK8s, OffYarn.
 model::Reason reason_of(const SideStates& state);
 

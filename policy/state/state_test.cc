@@ -201,6 +201,7 @@ StateCommand any_command(std::mt19937_64& random) {
     if (random() % 3 == 0) command.only.classes = {"spark"};
   }
   command.drain = std::chrono::minutes(random() % 3 * 10);
+  command.evict = random() % 3 == 0;
   if (random() % 2 == 0) command.lasts = std::chrono::minutes(random() % 120);
   return command;
 }

@@ -1,0 +1,101 @@
+#include "cli/off_text.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace tidemark::cli {
+namespace {
+
+using base::cat;
+using operate::AgentAnswer;
+using operate::NodeProof;
+using operate::OffProgress;
+
+constexpr std::size_t kBarWidth = 20;
+constexpr std::size_t kNodesShown = 50;
+constexpr base::Duration kStoredOften = std::chrono::seconds(10);  // a running command stores its progress sooner
+
+// "[########............]", of nodes that have nothing left.
+std::string bar(const OffProgress& progress) {
+  const std::size_t full = progress.nodes == 0 ? kBarWidth : progress.done * kBarWidth / progress.nodes;
+  return cat("[", std::string(full, '#'), std::string(kBarWidth - full, '.'), "] ");
+}
+
+std::string counts_text(const OffProgress& progress) {
+  return cat("marked ", progress.marked, "  offers at 0: ", progress.offers_at_zero, "  offline pods left ",
+             progress.pods_left, progress.refused == 0 ? "" : cat(" (", progress.refused, " refuse)"),
+             progress.yarn_left == 0 ? "" : cat("  nodes with YARN containers ", progress.yarn_left),
+             "  files restored ", progress.files_restored,
+             progress.silent == 0 ? "" : cat("  nodes silent ", progress.silent), "  done ", progress.done, " of ",
+             progress.nodes);
+}
+
+std::string files_text(const NodeProof& node) {
+  switch (node.agent) {
+    case AgentAnswer::kNoAgent:
+      return "no agent ever reported";
+    case AgentAnswer::kNothing:
+      return "files 0";
+    case AgentAnswer::kInForce:
+      return cat("kernel files in force (", node.agent_says, ")");
+    case AgentAnswer::kUnconfirmed:
+      break;
+  }
+  return cat("the agent has not confirmed; its last report is ", node.agent_says,
+             "; `tidemark off --local` there restores without an agent");
+}
+
+std::string node_text(const NodeProof& node) {
+  if (!node.not_marked.empty()) return cat("not marked: ", node.not_marked);
+  std::string tasks = cat("tasks ", node.pods);
+  if (node.static_pods > 0) tasks += cat(", of which static pods ", node.static_pods);
+  if (node.yarn != model::Resources()) {
+    tasks += cat(", YARN holds ", node.yarn.cpu.value, "m and ", node.yarn.memory.value >> 20,
+                 " MiB by the last report of the yarn-operator");
+  }
+  std::string out = cat(node.offers ? "still offers" : "offered 0", ", ", tasks, ", ", files_text(node));
+  if (node.silent) out += ", the kubelet is silent";
+  for (const auto& refused : node.refused) out += cat("\n      ", refused);
+  return out;
+}
+
+}  // namespace
+
+std::string progress_text(const OffProgress& progress, bool terminal) {
+  return cat(terminal ? bar(progress) : "", counts_text(progress));
+}
+
+std::string proof_text(const OffProgress& progress) {
+  std::string out =
+      cat("evicted ", progress.evicted, progress.evicted == 1 ? " pod; " : " pods; ", progress.done, " of ",
+          progress.nodes, progress.nodes == 1 ? " node has" : " nodes have", " offered 0, tasks 0, files 0\n");
+  for (std::size_t i = 0; i < std::min(progress.nodes_left.size(), kNodesShown); ++i) {
+    out += cat("  ", progress.nodes_left[i].name, ": ", node_text(progress.nodes_left[i]), "\n");
+  }
+  const std::size_t left = progress.nodes - progress.done;
+  const std::size_t shown = std::min(progress.nodes_left.size(), kNodesShown);
+  if (left > shown) out += cat("  and ", left - shown, " more\n");
+  return out;
+}
+
+std::string stored_text(const std::vector<OffProgress>& all, base::WallTime now) {
+  if (all.empty()) return "no `off --evict` is stored\n";
+  std::string out;
+  for (const OffProgress& each : all) {
+    out += cat("off ", each.scope, " --evict, since ", base::format_rfc3339(each.began), " by ", each.by,
+               each.why.empty() ? "" : ": ", each.why, "\n  ", counts_text(each), "\n");
+    if (each.finished()) {
+      out += "  finished\n";
+      continue;
+    }
+    const base::Duration age = now - each.updated;
+    if (!each.running || age > kStoredOften) {
+      out += cat("  its command has ended, at ", base::format_rfc3339(each.updated), ": run it again to go on\n");
+    }
+    out += "  " + proof_text(each);
+  }
+  return out;
+}
+
+}  // namespace tidemark::cli

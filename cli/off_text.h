@@ -1,0 +1,20 @@
+// The progress and the proof of `off --evict`, as text.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "operate/off_progress.h"
+
+namespace tidemark::cli {
+
+// One line; with a bar if it is for a terminal.
+std::string progress_text(const operate::OffProgress& progress, bool terminal);
+
+// The sums, and each node that has something left with the reason.
+std::string proof_text(const operate::OffProgress& progress);
+
+// All that is stored.
+std::string stored_text(const std::vector<operate::OffProgress>& all, base::WallTime now);
+
+}  // namespace tidemark::cli

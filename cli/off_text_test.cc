@@ -1,0 +1,49 @@
+#include "cli/off_text.h"
+
+#include <gtest/gtest.h>
+
+namespace tidemark::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+operate::OffProgress example() {
+  operate::OffProgress progress;
+  progress.scope = "cluster";
+  progress.by = "ann";
+  progress.nodes = 4;
+  progress.marked = 4;
+  progress.done = 3;
+  progress.evicted = 12;
+  progress.pods_left = 1;
+  operate::NodeProof left;
+  left.name = "web-4";
+  left.pods = 1;
+  left.agent = operate::AgentAnswer::kInForce;
+  left.agent_says = "Off: cpuSuppress: off (2 files)";
+  left.refused = {"default/a: the budget keep needs 1"};
+  progress.nodes_left = {left};
+  return progress;
+}
+
+TEST(OffText, HasABarOnATerminalOnly) {
+  EXPECT_TRUE(progress_text(example(), true).starts_with("[###############.....] marked 4  offers at 0: 0  "));
+  EXPECT_TRUE(progress_text(example(), false).starts_with("marked 4  "));
+}
+
+TEST(OffText, ProofNamesWhatIsLeftOnEachNode) {
+  EXPECT_EQ(proof_text(example()),
+            "evicted 12 pods; 3 of 4 nodes have offered 0, tasks 0, files 0\n"
+            "  web-4: offered 0, tasks 1, kernel files in force (Off: cpuSuppress: off (2 files))\n"
+            "      default/a: the budget keep needs 1\n");
+}
+
+TEST(OffText, SaysThatTheCommandHasEnded) {
+  auto progress = example();
+  progress.updated = base::WallTime(1767225600s);
+  EXPECT_EQ(stored_text({progress}, progress.updated + 2s).find("run it again"), std::string::npos);
+  EXPECT_NE(stored_text({progress}, progress.updated + 2min).find("run it again to go on"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tidemark::cli

@@ -1,0 +1,229 @@
+// `off --evict` against the API server in memory, with no manager there. A task in the test is the kubelet and the
+// agent: it ends pods whose grace is over, and reports in the node's condition.
+#include "operate/evict.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/text.h"
+#include "operate/testing/orders.h"
+
+namespace tidemark::operate {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::string_view kPods = "/api/v1/namespaces/default/pods";
+
+class EvictTest : public testing::Orders {
+ protected:
+  EvictTest() : nodes_scope_(loop) {}
+
+  void pod(const std::string& name, const std::string& node, bool offline = true, std::int64_t grace_s = 5,
+           std::string_view annotations = "") {
+    call("POST", std::string(kPods),
+         base::cat(R"({"metadata":{"name":")", name, R"(","labels":{"app":")", name[0], "\"",
+                   offline ? R"(,"koordinator.sh/qosClass":"BE")" : "", "}",
+                   annotations.empty() ? "" : R"(,"annotations":)", annotations, R"(},"spec":{"nodeName":")", node,
+                   R"(","terminationGracePeriodSeconds":)", grace_s, R"(,"containers":[{"name":"c","image":"i"}]}})"));
+    call("PATCH", base::cat(kPods, "/", name, "/status"),
+         R"({"status":{"phase":"Running","conditions":[{"type":"Ready","status":"True"}]}})");
+  }
+  void agent(const std::string& node, std::string_view reason, std::string_view message = "") {
+    call("PATCH", base::cat("/api/v1/nodes/", node, "/status"),
+         base::cat(R"({"status":{"conditions":[{"type":"TidemarkIsolation","status":"True","reason":")", reason,
+                   R"(","message":")", message, R"("}]}})"));
+  }
+  bool has_pod(const std::string& name) { return ask("GET", base::cat(kPods, "/", name)).status == 200; }
+
+  // Ends pods, and obeys as the agents of `agents_`. `clock` moves only between two steps.
+  net::Task<void> be_nodes() {
+    while (true) {
+      co_await loop.sleep(200ms);
+      net::HttpRequest list;
+      list.method = "GET";
+      list.target = kPods;
+      const auto answer = co_await transport.fetch(std::move(list), 10s);
+      const auto pods = Json::parse(answer->body);
+      std::set<std::string> busy;
+      for (const Json& each : pods->at("items")->as_array()) {
+        const std::string name(each.text_at("metadata", "name"));
+        const auto ends = base::parse_rfc3339(each.text_at("metadata", "deletionTimestamp"));
+        if (ends && clock.wall() >= *ends && !stuck_.contains(name)) {
+          net::HttpRequest end;
+          end.method = "DELETE";
+          end.target = base::cat(kPods, "/", name, "?gracePeriodSeconds=0");
+          co_await transport.fetch(std::move(end), 10s);
+        } else if (each.text_at("metadata", "labels", "koordinator.sh/qosClass") == "BE") {
+          busy.insert(std::string(each.text_at("spec", "nodeName")));
+        }
+      }
+      for (const auto& node : agents_) {
+        net::HttpRequest say;
+        say.method = "PATCH";
+        say.target = base::cat("/api/v1/nodes/", node, "/status");
+        say.headers.set("content-type", "application/strategic-merge-patch+json");
+        say.body = base::cat(R"({"status":{"conditions":[{"type":"TidemarkIsolation","status":"True","reason":"Off",)",
+                             R"("message":")", busy.contains(node) ? "cpuSuppress: off (2 files)" : "cpuSuppress: off",
+                             R"("}]}})");
+        co_await transport.fetch(std::move(say), 10s);
+      }
+    }
+  }
+
+  OffProgress evict(EvictOptions options, base::Duration limit = 1min, policy::Wish wish = policy::Wish::kOff) {
+    auto order = this->order(wish);
+    order.command.evict = true;
+    const auto report = give(order);
+    EXPECT_TRUE(report) << report.error().message;
+    const auto began = clock.monotonic();
+    if (!nodes_run_) nodes_scope_.spawn(be_nodes());
+    nodes_run_ = true;
+    auto done = net::testing::run_task(
+        loop, clock, evict_offline(loop, client, log, base::Random(1), *report, order, options, limit, nullptr));
+    took_ = clock.monotonic() - began;
+    return done;
+  }
+  std::vector<OffProgress> stored() {
+    auto all = net::testing::run_task(loop, clock, read_progress(client, "koordinator-system", 5s));
+    EXPECT_TRUE(all);
+    return all ? *all : std::vector<OffProgress>();
+  }
+
+  std::set<std::string> agents_;  // nodes with an agent that obeys
+  std::set<std::string> stuck_;   // pods that no kubelet ends
+  base::Duration took_{0};
+  bool nodes_run_ = false;
+  net::Scope nodes_scope_;
+};
+
+TEST_F(EvictTest, EvictsOfflinePodsAndProvesThatNothingIsLeft) {
+  for (const char* name : {"n1", "n2"}) {
+    node(name);
+    agent(name, "Enforcing", "cpuSuppress: enforce (2 files)");
+  }
+  agents_ = {"n1", "n2"};
+  for (const char* name : {"a1", "a2"}) pod(name, "n1");
+  pod("b1", "n2", true, 600);  // wants ten minutes, gets the grace
+  pod("web", "n2", false);
+  const auto done = evict({.grace = 10s});
+  EXPECT_TRUE(done.finished()) << progress_json(done).dump();
+  EXPECT_LE(took_, 20s);
+  EXPECT_EQ(done.evicted, 3u);
+  EXPECT_EQ(done.offers_at_zero, 2u);
+  EXPECT_EQ(done.files_restored, 2u);
+  EXPECT_TRUE(done.nodes_left.empty());
+  EXPECT_TRUE(has_pod("web")) << "online work stays";
+  EXPECT_FALSE(has_pod("a1") || has_pod("b1"));
+  EXPECT_EQ(label("n1"), "off");
+  ASSERT_EQ(stored().size(), 1u);
+  EXPECT_EQ(stored()[0], done);
+  EXPECT_NE(read("n1").text_at("metadata", "annotations", "tidemark.io/state-detail").find(R"("evict":true)"),
+            std::string_view::npos)
+      << "the yarn-operator reads it";
+}
+
+TEST_F(EvictTest, DisruptionBudgetRefusesUnlessAtOnce) {
+  node("n1");
+  pod("a1", "n1");
+  call("POST", "/apis/policy/v1/namespaces/default/poddisruptionbudgets",
+       R"({"metadata":{"name":"keep"},"spec":{"minAvailable":1,"selector":{"matchLabels":{"app":"a"}}}})");
+  auto done = evict({.grace = 5s}, 30s);
+  EXPECT_FALSE(done.finished());
+  EXPECT_EQ(done.refused, 1u);
+  ASSERT_EQ(done.nodes_left.size(), 1u);
+  ASSERT_EQ(done.nodes_left[0].refused.size(), 1u);
+  EXPECT_TRUE(done.nodes_left[0].refused[0].starts_with("default/a1: ")) << done.nodes_left[0].refused[0];
+  EXPECT_FALSE(done.running) << "its command has ended";
+  EXPECT_TRUE(has_pod("a1"));
+  done = evict({.grace = 5s, .at_once = true});
+  EXPECT_TRUE(done.finished());
+  EXPECT_FALSE(has_pod("a1"));
+}
+
+TEST_F(EvictTest, EndedCommandGoesOnWhenItRunsAgain) {
+  node("n1");
+  for (int i = 0; i < 5; ++i) pod(base::cat("a", i), "n1");
+  const auto first = evict({.grace = 5s, .per_minute = 2}, 2s);
+  EXPECT_EQ(first.evicted, 2u) << "the budget of the minute";
+  EXPECT_FALSE(first.finished());
+  const auto second = evict({.grace = 5s});
+  EXPECT_TRUE(second.finished());
+  EXPECT_EQ(second.evicted, 5u) << "counted over both runs";
+  EXPECT_EQ(second.began, first.began);
+}
+
+TEST_F(EvictTest, BudgetLimitsEvictionsOfAMinute) {
+  node("n1");
+  for (int i = 0; i < 5; ++i) pod(base::cat("a", i), "n1");
+  EXPECT_TRUE(evict({.grace = 5s, .per_minute = 2}, 10min).finished());
+  EXPECT_GE(took_, 2min);
+  EXPECT_LE(took_, 2min + 15s);
+}
+
+TEST_F(EvictTest, NamesWhatADeadAgentLeaves) {
+  node("n1");
+  agent("n1", "Enforcing", "cpuSuppress: enforce (2 files)");
+  pod("a1", "n1");
+  const auto done = evict({.grace = 5s}, 30s);
+  EXPECT_FALSE(done.finished());
+  EXPECT_EQ(done.pods_left, 0u) << "the API server ends pods without the agent";
+  ASSERT_EQ(done.nodes_left.size(), 1u);
+  EXPECT_EQ(done.nodes_left[0].agent, AgentAnswer::kUnconfirmed);
+  EXPECT_EQ(done.nodes_left[0].agent_says, "Enforcing: cpuSuppress: enforce (2 files)");
+}
+
+TEST_F(EvictTest, NamesPodsThatStay) {
+  node("n1");
+  pod("mirror", "n1", true, 5, R"({"kubernetes.io/config.mirror":"x"})");
+  pod("stuck", "n1");
+  stuck_ = {"stuck"};
+  const auto done = evict({.grace = 5s}, 30s);
+  ASSERT_EQ(done.nodes_left.size(), 1u);
+  EXPECT_EQ(done.nodes_left[0].pods, 2u);
+  EXPECT_EQ(done.nodes_left[0].static_pods, 1u);
+  EXPECT_TRUE(has_pod("stuck")) << "a pod whose containers may run is never forgotten";
+}
+
+TEST_F(EvictTest, ShortensTheGraceOfAPodThatLeavesAlready) {
+  node("n1");
+  pod("slow", "n1", true, 600);
+  call("DELETE", base::cat(kPods, "/slow"));
+  EXPECT_TRUE(evict({.grace = 5s}).finished());
+  EXPECT_LE(took_, 15s);
+}
+
+TEST(OffProgress, IsReadBackAsItWasStored) {
+  OffProgress progress;
+  progress.scope = "pool web";
+  progress.by = "ann";
+  progress.why = "a test";
+  progress.began = base::WallTime(1767225600s);
+  progress.updated = base::WallTime(1767225660s);
+  progress.nodes = 3;
+  progress.marked = 2;
+  progress.done = 1;
+  progress.evicted = 7;
+  NodeProof left;
+  left.name = "n1";
+  left.pods = 2;
+  left.static_pods = 1;
+  left.refused = {"default/a: no"};
+  left.yarn = {model::CpuMilli{500}, model::MemoryBytes{1 << 20}};
+  left.agent = AgentAnswer::kInForce;
+  left.agent_says = "Off: x";
+  progress.nodes_left = {left};
+  const auto read = parse_progress(progress_json(progress));
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(*read, progress);
+  EXPECT_FALSE(parse_progress(*Json::parse(R"({"schema":2})")));
+}
+
+}  // namespace
+}  // namespace tidemark::operate

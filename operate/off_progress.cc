@@ -1,0 +1,192 @@
+#include "operate/off_progress.h"
+
+#include <algorithm>
+
+#include <array>
+#include <functional>
+#include <string_view>
+#include <utility>
+
+#include "base/text.h"
+#include "kube/objects.h"
+#include "model/reason.h"
+#include "operate/get.h"
+
+namespace tidemark::operate {
+namespace {
+
+using base::cat;
+
+constexpr std::int64_t kProgressSchema = 1;
+constexpr std::array<std::string_view, 4> kAnswers{"noAgent", "unconfirmed", "inForce", "nothing"};
+
+Json count(std::size_t value) {
+  return Json(static_cast<std::int64_t>(value));
+}
+
+// Sizes as they are named in the JSON.
+template <class Progress, class Take>
+void each_count(Progress& progress, const Take& take) {
+  take("nodes", progress.nodes);
+  take("marked", progress.marked);
+  take("offersAtZero", progress.offers_at_zero);
+  take("podsLeft", progress.pods_left);
+  take("nodesWithYarn", progress.yarn_left);
+  take("filesRestored", progress.files_restored);
+  take("silent", progress.silent);
+  take("evicted", progress.evicted);
+  take("refused", progress.refused);
+  take("done", progress.done);
+}
+
+std::int64_t number(const Json& json, std::string_view key) {
+  const Json* member = json.member(key);
+  return member == nullptr ? 0 : std::max<std::int64_t>(member->get_int().value_or(0), 0);
+}
+
+bool flag(const Json& json, std::string_view key) {
+  const Json* member = json.member(key);
+  return member != nullptr && member->is_bool() && member->as_bool();
+}
+
+Json node_json(const NodeProof& node) {
+  Json out = Json::object({{"node", Json(node.name)},
+                           {"offers", Json(node.offers)},
+                           {"silent", Json(node.silent)},
+                           {"pods", count(node.pods)},
+                           {"staticPods", count(node.static_pods)},
+                           {"yarnCpuMilli", Json(node.yarn.cpu.value)},
+                           {"yarnMemoryBytes", Json(node.yarn.memory.value)},
+                           {"agent", Json(kAnswers.at(static_cast<std::size_t>(node.agent)))}});
+  if (!node.not_marked.empty()) out["notMarked"] = Json(node.not_marked);
+  if (!node.agent_says.empty()) out["agentSays"] = Json(node.agent_says);
+  if (!node.refused.empty()) {
+    out["refused"] = Json::array();
+    for (const auto& each : node.refused) out["refused"].as_array().push_back(Json(each));
+  }
+  return out;
+}
+
+NodeProof read_node(const Json& json) {
+  NodeProof node;
+  node.name = json.text_at("node");
+  node.not_marked = json.text_at("notMarked");
+  node.offers = flag(json, "offers");
+  node.silent = flag(json, "silent");
+  node.pods = static_cast<std::size_t>(number(json, "pods"));
+  node.static_pods = static_cast<std::size_t>(number(json, "staticPods"));
+  node.yarn = {model::CpuMilli{number(json, "yarnCpuMilli")}, model::MemoryBytes{number(json, "yarnMemoryBytes")}};
+  const auto answer = std::ranges::find(kAnswers, json.text_at("agent"));
+  if (answer != kAnswers.end()) node.agent = static_cast<AgentAnswer>(answer - kAnswers.begin());
+  node.agent_says = json.text_at("agentSays");
+  if (const Json* refused = json.member("refused"); refused != nullptr && refused->is_array()) {
+    for (const Json& each : refused->as_array()) {
+      if (each.is_string()) node.refused.push_back(each.as_string());
+    }
+  }
+  return node;
+}
+
+// Scopes have characters that a key of a ConfigMap may not have.
+std::string key_of(std::string_view scope) {
+  std::string key;
+  for (const char c : scope) {
+    const bool good =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-';
+    key += good ? c : '_';
+  }
+  constexpr std::size_t kKeyMax = 200;  // of 253; two orders for many nodes may share a key: the later one is shown
+  return key.substr(0, kKeyMax) + ".json";
+}
+
+}  // namespace
+
+std::string scope_text(const OrderOptions& options) {
+  switch (options.scope) {
+    case OrderScope::kNode:
+      return cat("node ", base::join(options.nodes, " "));
+    case OrderScope::kPool:
+      return cat("pool ", options.pool);
+    case OrderScope::kCluster:
+      break;
+  }
+  return "cluster";
+}
+
+Json progress_json(const OffProgress& progress) {
+  Json out = Json::object({{"schema", Json(kProgressSchema)},
+                           {"scope", Json(progress.scope)},
+                           {"by", Json(progress.by)},
+                           {"why", Json(progress.why)},
+                           {"began", Json(base::format_rfc3339(progress.began))},
+                           {"updated", Json(base::format_rfc3339(progress.updated))},
+                           {"running", Json(progress.running)},
+                           {"finished", Json(progress.finished())}});
+  Json counts = Json::object();
+  each_count(progress, [&](std::string_view name, std::size_t value) { counts[name] = count(value); });
+  out["counts"] = std::move(counts);
+  out["nodesLeft"] = Json::array();
+  for (const NodeProof& node : progress.nodes_left) out["nodesLeft"].as_array().push_back(node_json(node));
+  return out;
+}
+
+Result<OffProgress> parse_progress(const Json& json) {
+  if (number(json, "schema") != kProgressSchema) {
+    return fail(ErrorKind::kUnsupported, "schema ", number(json, "schema"), "; this version reads ", kProgressSchema);
+  }
+  OffProgress progress;
+  progress.scope = json.text_at("scope");
+  progress.by = json.text_at("by");
+  progress.why = json.text_at("why");
+  const auto began = base::parse_rfc3339(json.text_at("began"));
+  const auto updated = base::parse_rfc3339(json.text_at("updated"));
+  const Json* counts = json.member("counts");
+  if (!began || !updated || counts == nullptr) return fail(ErrorKind::kInvalid, "began, updated or counts is missing");
+  progress.began = *began;
+  progress.updated = *updated;
+  progress.running = flag(json, "running");
+  each_count(progress, [&](std::string_view name, std::size_t& value) {
+    value = static_cast<std::size_t>(number(*counts, name));
+  });
+  if (const Json* nodes = json.member("nodesLeft"); nodes != nullptr && nodes->is_array()) {
+    for (const Json& node : nodes->as_array()) progress.nodes_left.push_back(read_node(node));
+  }
+  return progress;
+}
+
+net::Task<Result<void>> store_progress(kube::Client& client, std::string config_namespace, const OffProgress& progress,
+                                       base::Duration limit) {
+  OffProgress stored = progress;
+  if (stored.nodes_left.size() > kNodesLeftStored) stored.nodes_left.resize(kNodesLeftStored);
+  Json body = Json::object({{"data", Json::object({{key_of(progress.scope), Json(progress_json(stored).dump())}})}});
+  kube::WriteOptions write;
+  write.ns = config_namespace;
+  write.note.reason = model::reason_id(model::Reason::kWriteAsked);
+  write.answer_is_read = false;
+  auto done =
+      co_await client.patch(kube::kConfigMaps, kOffProgressName, kube::PatchType::kMerge, body.dump(), write, limit);
+  if (!done && done.error().kind == ErrorKind::kNotFound) {
+    body["metadata"] = Json::object({{"name", Json(kOffProgressName)}});
+    done = co_await client.create(kube::kConfigMaps, body.dump(), write, "", limit);
+  }
+  if (!done) co_return std::unexpected(std::move(done).error().within("storing the progress"));
+  co_return Result<void>();
+}
+
+net::Task<Result<std::vector<OffProgress>>> read_progress(kube::Client& client, std::string config_namespace,
+                                                          base::Duration limit) {
+  kube::Interner interner;
+  TM_CO_TRY(const auto map,
+            co_await config_map(client, std::move(config_namespace), std::string(kOffProgressName), limit, interner));
+  std::vector<OffProgress> all;
+  if (!map) co_return all;
+  for (const auto& [key, text] : map->data) {
+    const auto json = Json::parse(text.view());
+    if (!json) continue;
+    if (auto progress = parse_progress(*json)) all.push_back(std::move(*progress));
+  }
+  std::ranges::sort(all, std::greater<>(), &OffProgress::began);
+  co_return all;
+}
+
+}  // namespace tidemark::operate
