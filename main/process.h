@@ -89,6 +89,7 @@ int run_console(const std::vector<std::string>& args);
 int run_check(const std::vector<std::string>& args);
 int run_list(const std::vector<std::string>& args);
 int run_report(const std::vector<std::string>& args);
+int run_uninstall(const std::vector<std::string>& args);
 int run_undo(const std::vector<std::string>& args);
 int run_pause(const std::vector<std::string>& args);
 int run_resume(const std::vector<std::string>& args);

@@ -1,0 +1,112 @@
+// `tidemark uninstall` against the API server in memory.
+#include "operate/uninstall.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+
+#include "base/text.h"
+#include "operate/testing/orders.h"
+
+namespace tidemark::operate {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::string_view kLeasePath = "/apis/coordination.k8s.io/v1/namespaces/koordinator-system/leases";
+
+class UninstallTest : public testing::Orders {
+ protected:
+  Result<UninstallReport> run(UninstallOptions options = {}) {
+    return net::testing::run_task(loop, clock, uninstall(loop, client, options));
+  }
+  void conditions(const std::string& name, std::string_view reason, std::string_view message) {
+    call("PATCH", base::cat("/api/v1/nodes/", name, "/status"),
+         base::cat(R"({"status":{"conditions":[{"type":"Ready","status":"True"},{"type":"TidemarkCoLocation",)",
+                   R"("status":"False","reason":"Off"},{"type":"TidemarkIsolation","status":"True","reason":")", reason,
+                   R"(","message":")", message, R"("}]}})"));
+  }
+  void order_off() {
+    live("schema: 1\nmode: enforce\n");
+    ASSERT_TRUE(give(order(policy::Wish::kOff)));
+  }
+  static bool of_ours(const Json& node) {
+    const std::string text = node.dump();
+    return text.contains("tidemark.io/state") || text.contains("TidemarkCoLocation") || text.contains("batch-cpu");
+  }
+};
+
+TEST_F(UninstallTest, RemovesWhatTidemarkWroteAndKeepsTheRest) {
+  node("n1",
+       R"("labels":{"zone":"a","tidemark.io/pool":"web"},"annotations":{"x":"y","tidemark.io/ended-tasks":"{}"})");
+  call(
+      "PATCH", "/api/v1/nodes/n1",
+      R"({"spec":{"taints":[{"key":"tidemark.io/oversold","effect":"NoSchedule"},{"key":"mine","effect":"NoSchedule"}]}})");
+  conditions("n1", "Off", "cpuSuppress: off");
+  order_off();
+  const auto report = run();
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_TRUE(report->complete());
+  const Json after = read("n1");
+  EXPECT_FALSE(of_ours(after)) << after.dump();
+  EXPECT_EQ(after.text_at("metadata", "labels", "tidemark.io/pool"), "web") << "of the user";
+  EXPECT_EQ(after.text_at("metadata", "annotations", "x"), "y");
+  EXPECT_EQ(after.at("metadata", "annotations", "tidemark.io/ended-tasks"), nullptr);
+  ASSERT_EQ(after.at("spec", "taints")->as_array().size(), 1u);
+  EXPECT_EQ(after.at("status", "conditions")->as_array().size(), 1u) << "that of the kubelet";
+  EXPECT_EQ(after.text_at("status", "capacity", "cpu"), "32");
+  for (const char* map : {"tidemark-config", "tidemark-state"}) {
+    EXPECT_EQ(ask("GET", base::cat(testing::kMaps, "/", map)).status, 404) << map;
+  }
+  const auto again = run();
+  ASSERT_TRUE(again);
+  EXPECT_TRUE(again->kinds.empty()) << "nothing is left";
+}
+
+TEST_F(UninstallTest, ADryRunWritesNothing) {
+  node("n1");
+  order_off();
+  const auto report = run({.dry_run = true});
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->kinds.size(), 2u) << "Node and ConfigMap";
+  EXPECT_TRUE(of_ours(read("n1")));
+  EXPECT_EQ(ask("GET", base::cat(testing::kMaps, "/tidemark-state")).status, 200);
+}
+
+TEST_F(UninstallTest, KeepsWhatKoordinatorUses) {
+  node("n1");
+  order_off();
+  call("PATCH", "/api/v1/nodes/n1/status", R"({"status":{"capacity":{"kubernetes.io/batch-cpu":"8000"}}})");
+  ASSERT_TRUE(run({.keep_shared = true}));
+  const Json after = read("n1");
+  EXPECT_EQ(after.text_at("status", "capacity", "kubernetes.io/batch-cpu"), "8000");
+  EXPECT_EQ(after.at("metadata", "labels", "tidemark.io/state"), nullptr);
+}
+
+TEST_F(UninstallTest, NamesNodesWithKernelFilesInForce) {
+  node("n1");
+  conditions("n1", "Off", "cpuSuppress: off (2 files)");
+  const auto report = run();
+  ASSERT_TRUE(report);
+  ASSERT_FALSE(report->left.empty());
+  EXPECT_TRUE(report->left[0].starts_with("node n1: ")) << report->left[0];
+  EXPECT_TRUE(read("n1").dump().contains("TidemarkIsolation")) << "all that is known of the files";
+}
+
+TEST_F(UninstallTest, RefusesWhileAManagerLeads) {
+  node("n1");
+  order_off();
+  call("POST", std::string(kLeasePath),
+       base::cat(R"({"metadata":{"name":"koordinator-manager"},"spec":{"holderIdentity":"tidemark-manager-1",)",
+                 R"("renewTime":")", base::format_rfc3339_micro(clock.wall()), R"("}})"));
+  const auto report = run();
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().kind, ErrorKind::kDenied);
+  EXPECT_TRUE(of_ours(read("n1")));
+  clock.advance(3min);
+  EXPECT_TRUE(run()) << "nothing renews the lease any more";
+}
+
+}  // namespace
+}  // namespace tidemark::operate
