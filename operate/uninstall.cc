@@ -165,7 +165,7 @@ class Uninstall {
   }
 
   net::Task<Result<UninstallReport>> run() {
-    TM_CO_TRY_VOID(co_await nobody_leads());
+    if (!options_.dry_run) TM_CO_TRY_VOID(co_await nobody_leads());
     TM_CO_TRY_VOID(co_await kind(kube::kNodes, {}, [this](const Json& node) {
       std::vector<Step> steps;
       if (auto step = node_step(node, options_.keep_shared)) steps.push_back(std::move(*step));

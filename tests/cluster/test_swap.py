@@ -6,11 +6,9 @@ plays its part from that record; our manager is real.
 
 import json
 import os
-import re
 import subprocess
 import threading
 import unittest
-from pathlib import Path
 
 from cluster import colocation
 from cluster.colocation import MERGE, NODEMETRICS, NODESLOS, ORIGIN, SETTINGS, must
@@ -22,7 +20,6 @@ from cluster.test_manager_zones import NODE, TOPOLOGIES, ZONES, WithTopology
 from cluster.tidemark_process import Component, wait_for
 from cluster.webhook_case import BATCH, HOOKS, MUTATING, NAMESPACE, PODS, PROFILES, SECRET, SPEC, VALIDATING, kubectl, pod
 
-ROOT = Path(__file__).parents[2]
 NORMALIZATION = "node.koordinator.sh/cpu-normalization-ratio"
 EXTENDED = "kubernetes.io/"
 OURS = {"tidemark.io/capacity-epoch", "tidemark.io/config-hash"}
@@ -37,12 +34,6 @@ PEERS_HOOK = {
     "failurePolicy": "Fail", "sideEffects": "None", "admissionReviewVersions": ["v1"], "namespaceSelector": {"matchLabels": {"pods-of": "the-peer"}},
 }
 LEASE = {"metadata": {"name": "koordinator-manager"}, "spec": {"holderIdentity": "koord-manager-0", "leaseDurationSeconds": 120, "leaseTransitions": 3}}
-
-
-def clean_up_commands() -> str:
-    """The block of the guide that removes every trace of ours."""
-    guide = (ROOT / "docs" / "guide" / "upgrade-and-remove.md").read_text()
-    return re.search(r"^## Remove every trace\n.*?^```sh run cluster\n(.*?)^```", guide, re.M | re.S)[1]
 
 
 class Watched:
@@ -177,9 +168,9 @@ class Swap(Specs, WithTopology):
         return found
 
     def clean_up(self) -> None:
-        environment = {**os.environ, "KUBECONFIG": os.environ["TIDEMARK_TEST_KUBECONFIG"], "PATH": f"{Path(os.environ['TIDEMARK_KUBECTL']).parent}:{os.environ['PATH']}"}
-        done = subprocess.run(["bash", "-eu", "-c", clean_up_commands()], env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
-        self.assertEqual(0, done.returncode, done.stderr)
+        words = ["uninstall", "--keep-shared", "--yes", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"]]
+        done = subprocess.run([os.environ["TIDEMARK_BINARY"], *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
+        self.assertEqual(0, done.returncode, done.stderr + done.stdout)
 
     def come_and_go(self, *flags: str, meanwhile=lambda component: None) -> None:
         """Our manager takes the lease that Koordinator's manager released, settles every node, and stops."""
