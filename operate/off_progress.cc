@@ -118,8 +118,8 @@ Json progress_json(const OffProgress& progress) {
                            {"scope", Json(progress.scope)},
                            {"by", Json(progress.by)},
                            {"why", Json(progress.why)},
-                           {"began", Json(base::format_rfc3339(progress.began))},
-                           {"updated", Json(base::format_rfc3339(progress.updated))},
+                           {"began", Json(base::format_rfc3339_micro(progress.began))},
+                           {"updated", Json(base::format_rfc3339_micro(progress.updated))},
                            {"running", Json(progress.running)},
                            {"finished", Json(progress.finished())}});
   Json counts = Json::object();
