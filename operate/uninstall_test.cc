@@ -80,7 +80,7 @@ TEST_F(UninstallTest, KeepsWhatKoordinatorUses) {
   call("PATCH", "/api/v1/nodes/n1/status", R"({"status":{"capacity":{"kubernetes.io/batch-cpu":"8000"}}})");
   ASSERT_TRUE(run({.keep_shared = true}));
   const Json after = read("n1");
-  EXPECT_EQ(after.text_at("status", "capacity", "kubernetes.io/batch-cpu"), "8000");
+  EXPECT_EQ(after.text_at("status", "capacity", "kubernetes.io/batch-cpu"), "8k");
   EXPECT_EQ(after.at("metadata", "labels", "tidemark.io/state"), nullptr);
 }
 

@@ -82,7 +82,7 @@ TEST_F(DrainTest, OrderThatEvictsEndsAllContainersWithoutAManager) {
       R"("why":"w","since":"2026-01-01T00:00:00Z","drainUntil":"2026-01-01T00:00:00Z","evict":true}]}})");
   begin();
   EXPECT_TRUE(preempted({kNew, kOld}));
-  EXPECT_TRUE(total(kDrainNm, 0, 4));
+  EXPECT_TRUE(total(kDrainNm, 0, 0));
 }
 
 // An offer that falls because of online work ends no container, also right after a drain.
