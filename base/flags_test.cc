@@ -410,7 +410,7 @@ TEST(FlagsDeathTest, WrongDeclarationsAreBugs) {
   EXPECT_DEATH(flags.text("Listen", text, "h"), "small letters");
   EXPECT_DEATH(flags.text("x", text, "h"), "one letter");
   EXPECT_DEATH(flags.integer("n", number, 6, 9, "h"), "outside its range");
-  EXPECT_DEATH(flags.choice("c", text, {"a", "b"}, "h"), "none of the words");
+  EXPECT_DEATH(flags.choice("c", text, {"a", "b"}, "h"), "not one of the words");
 }
 
 }  // namespace

@@ -83,11 +83,11 @@ def _fuzz(arguments):
 
 
 def _release(arguments):
-    from release import release
+    from release import binaries
 
     asked, rest = _architecture(arguments)
     _none(rest)
-    return release.run(asked)
+    return binaries.run(asked)
 
 
 def _image(arguments):

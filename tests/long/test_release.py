@@ -19,7 +19,7 @@ from pathlib import Path
 from demo import samples
 from driver import build, packages
 from driver.console import Failed
-from release import release, sysroot
+from release import binaries, sysroot
 
 ROOT = Path(__file__).resolve().parents[2]
 DIST = ROOT / "dist"
@@ -81,7 +81,7 @@ class Arm64(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        if release.this_architecture() == cls.ARCHITECTURE:
+        if binaries.this_architecture() == cls.ARCHITECTURE:
             raise unittest.SkipTest("this machine is one itself")
         try:
             packages.setup([package for package, program in packages.EMULATOR.items() if shutil.which(program) is None])
@@ -89,8 +89,8 @@ class Arm64(unittest.TestCase):
         except Failed as error:
             raise unittest.SkipTest(f"a release for {cls.ARCHITECTURE} cannot be built or run here: {error}")
         release_for("--arch", cls.ARCHITECTURE)
-        cls.emulator = release.EMULATORS[cls.ARCHITECTURE]
-        cls.binary = DIST / release.file_name(cls.ARCHITECTURE)
+        cls.emulator = binaries.EMULATORS[cls.ARCHITECTURE]
+        cls.binary = DIST / binaries.file_name(cls.ARCHITECTURE)
 
     def run_it(self, *words) -> subprocess.CompletedProcess:
         return subprocess.run([self.emulator, self.binary, *map(str, words)], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S)
@@ -132,8 +132,8 @@ class Arm64(unittest.TestCase):
         self.assertIn(nodes[0], done.stdout)
 
     def test_unit_tests_of_deciding_code(self):
-        release.build_foreign(self.ARCHITECTURE, self.UNIT_TESTS)
-        listed = dict(build.listed(release.preset_of(self.ARCHITECTURE), "unit-tests"))
+        binaries.build_foreign(self.ARCHITECTURE, self.UNIT_TESTS)
+        listed = dict(build.listed(binaries.preset_of(self.ARCHITECTURE), "unit-tests"))
         for name in self.UNIT_TESTS:
             with self.subTest(name):
                 done = subprocess.run([self.emulator, listed[name], "--gtest_brief=1"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=UNIT_TEST_S)

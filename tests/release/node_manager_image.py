@@ -17,7 +17,7 @@ from pathlib import Path
 from driver import debian_packages, maven_jars, packages
 from driver.console import Failed, say, step
 from driver.paths import ROOT, cache_folder
-from release import release
+from release import binaries
 from support import image_layer, images
 from support.image_layer import LayerFile
 
@@ -59,11 +59,11 @@ def run(names: list[str]) -> int:
     distribution = (RECIPE / f"hadoop-{recipe.version}").is_dir()
     if not (distribution or maven_jars.HADOOP.there() or shutil.which("mvn")):
         packages.setup(["maven"])
-    release.DIST.mkdir(exist_ok=True)
-    archive = release.DIST / f"{NAME}-{recipe.version}-linux-{images.HERE}.image.tar"
+    binaries.DIST.mkdir(exist_ok=True)
+    archive = binaries.DIST / f"{NAME}-{recipe.version}-linux-{images.HERE}.image.tar"
     make(archive, name, recipe, distribution)
     of = "Hadoop's distribution" if distribution else "Maven's jars, for --executor=default of `tidemark generate yarn-site`"
-    say(f"dist/{archive.name}: {archive.stat().st_size / 2**20:.1f} MiB, {name}, {images.HERE}, of {of}, sha256 {release.sha256(archive)}")
+    say(f"dist/{archive.name}: {archive.stat().st_size / 2**20:.1f} MiB, {name}, {images.HERE}, of {of}, sha256 {binaries.sha256(archive)}")
     return 0
 
 

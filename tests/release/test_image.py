@@ -9,7 +9,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from release import image, release
+from release import image, binaries
 from driver.console import Failed
 from support import images
 
@@ -73,12 +73,12 @@ class Image(unittest.TestCase):
 
     def test_a_missing_release_is_reported_with_its_command(self):
         dist = self.archive.parent
-        with mock.patch.object(release, "DIST", dist), self.assertRaisesRegex(Failed, "linux-arm64 is missing: ./dev release --arch arm64 makes it"):
+        with mock.patch.object(binaries, "DIST", dist), self.assertRaisesRegex(Failed, "linux-arm64 is missing: ./dev release --arch arm64 makes it"):
             image.run([], "arm64")
         for program in images.PROGRAMS:
-            (dist / release.file_name("amd64", program)).touch()
-        with mock.patch.object(release, "DIST", dist), mock.patch.object(release, "check_static", lambda _: None), \
-             mock.patch.object(release, "this_architecture", lambda: "amd64"), self.assertRaisesRegex(Failed, "linux-arm64 is missing: ./dev release --arch all makes it"):
+            (dist / binaries.file_name("amd64", program)).touch()
+        with mock.patch.object(binaries, "DIST", dist), mock.patch.object(binaries, "check_static", lambda _: None), \
+             mock.patch.object(binaries, "this_architecture", lambda: "amd64"), self.assertRaisesRegex(Failed, "linux-arm64 is missing: ./dev release --arch all makes it"):
             image.run([], "all")
 
 

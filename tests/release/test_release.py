@@ -10,32 +10,32 @@ from unittest import mock
 from driver.__main__ import _architecture
 from driver.console import Failed, WrongUse
 from driver.paths import ROOT
-from release import release, sysroot
+from release import binaries, sysroot
 
 
 class Release(unittest.TestCase):
     def test_version(self):
-        self.assertRegex(release.project_version((ROOT / "CMakeLists.txt").read_text()), r"^\d+\.\d+\.\d+$")
+        self.assertRegex(binaries.project_version((ROOT / "CMakeLists.txt").read_text()), r"^\d+\.\d+\.\d+$")
         with self.assertRaises(Failed):
-            release.project_version("project(x)")
+            binaries.project_version("project(x)")
 
     def test_packages_come_from_what_was_linked(self):
         import glob
 
         libc = glob.glob("/usr/lib/*/libc.a")[0]
         start = glob.glob("/usr/lib/*/crt1.o")[0]
-        linked = release.linked_packages(f"Archive member included to satisfy reference by file (symbol)\n\n{libc}(printf.o)\n   main.o (printf)\nLOAD {start}\n")
+        linked = binaries.linked_packages(f"Archive member included to satisfy reference by file (symbol)\n\n{libc}(printf.o)\n   main.o (printf)\nLOAD {start}\n")
         self.assertEqual(["libc6-dev"], list(linked))
         with self.assertRaises(Failed):
-            release.linked_packages("nothing")
+            binaries.linked_packages("nothing")
 
     def test_architectures_that_are_asked_for(self):
-        here = release.this_architecture()
-        self.assertEqual([here], release.architectures(None))
-        self.assertEqual(["arm64"], release.architectures("arm64"))
-        self.assertEqual((here, {"amd64", "arm64"}), (release.architectures("all")[0], set(release.architectures("all"))))
+        here = binaries.this_architecture()
+        self.assertEqual([here], binaries.architectures(None))
+        self.assertEqual(["arm64"], binaries.architectures("arm64"))
+        self.assertEqual((here, {"amd64", "arm64"}), (binaries.architectures("all")[0], set(binaries.architectures("all"))))
         with self.assertRaisesRegex(WrongUse, "--arch=sparc: wanted amd64, arm64 or all"):
-            release.architectures("sparc")
+            binaries.architectures("sparc")
 
     def test_an_architecture_is_asked_for_in_either_form(self):
         for words in (["--arch", "arm64"], ["--arch=arm64"]):
@@ -49,20 +49,20 @@ class Release(unittest.TestCase):
                 self.assertEqual(2, subprocess.run([ROOT / "dev", verb, *words], stdin=subprocess.DEVNULL, capture_output=True, timeout=60).returncode)
 
     def test_an_unsupported_cross_build_is_refused_at_once(self):
-        with mock.patch.object(release, "this_architecture", lambda: "arm64"), mock.patch.object(release.packages, "setup", lambda *_: self.fail("too late")):
+        with mock.patch.object(binaries, "this_architecture", lambda: "arm64"), mock.patch.object(binaries.packages, "setup", lambda *_: self.fail("too late")):
             with self.assertRaisesRegex(Failed, "--arch=amd64 is built on a machine of that architecture only; this one is arm64"):
-                release.run("all")
+                binaries.run("all")
 
     def test_parts_lie_apart_by_the_largest_page(self):
         line = "  {}           0x000000 0x0000000000200000 0x0000000000200000 0x4a1f28 0x4a1f28 R   {}\n"
         small = line.format("LOAD", "0x1000") + line.format("NOTE", "0x4") + line.format("LOAD", "0x10000")
-        self.assertEqual([0x1000, 0x10000], release.load_alignments(small))
-        with mock.patch.object(release.processes, "capture", lambda _: small):
-            release.check_pages(Path("x-amd64"), "amd64")
+        self.assertEqual([0x1000, 0x10000], binaries.load_alignments(small))
+        with mock.patch.object(binaries.processes, "capture", lambda _: small):
+            binaries.check_pages(Path("x-amd64"), "amd64")
             with self.assertRaisesRegex(Failed, "4096 bytes: a kernel with pages of 65536"):
-                release.check_pages(Path("x-arm64"), "arm64")
-        with mock.patch.object(release.processes, "capture", lambda _: line.format("LOAD", "0x10000")):
-            release.check_pages(Path("x-arm64"), "arm64")
+                binaries.check_pages(Path("x-arm64"), "arm64")
+        with mock.patch.object(binaries.processes, "capture", lambda _: line.format("LOAD", "0x10000")):
+            binaries.check_pages(Path("x-arm64"), "arm64")
 
     def test_packages_of_another_architecture_come_from_lld_and_its_sysroot(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -72,11 +72,11 @@ class Release(unittest.TestCase):
             (root / "libc6-dev.files").write_text("/usr/lib/crt1.o\n/usr/lib/libc.a\n")
             line = "          4004c0           4004c0       60     4         {}:(.text)\n"
             told = "     VMA  LMA  Size Align Out  In  Symbol\n" + line.format(f"{root}/usr/lib/libssl.a(ssl.o)") + line.format(f"{root}/usr/lib/crt1.o") + line.format("/src/build/x.o")
-            self.assertEqual({"libc6-dev": "2.36", "libssl-dev": "3.0"}, release.foreign_packages(told, root))
+            self.assertEqual({"libc6-dev": "2.36", "libssl-dev": "3.0"}, binaries.foreign_packages(told, root))
             with self.assertRaisesRegex(Failed, "libmine.a is linked in and belongs to no package"):
-                release.foreign_packages(told + line.format(f"{root}/usr/lib/libmine.a(x.o)"), root)
+                binaries.foreign_packages(told + line.format(f"{root}/usr/lib/libmine.a(x.o)"), root)
             with self.assertRaisesRegex(Failed, "names no library"):
-                release.foreign_packages("nothing", root)
+                binaries.foreign_packages("nothing", root)
 
     def test_what_apt_shows_of_packages(self):
         shown = "Package: libssl-dev\nSource: openssl\nVersion: 3.0.22-1\nInstalled-Size: 1\n\nPackage: libc6-dev\nVersion: 2.36-9\nDescription: a\n Version: of its own\n"
@@ -84,24 +84,24 @@ class Release(unittest.TestCase):
 
     def test_dynamic_binary_is_refused(self):
         with self.assertRaises(Failed):
-            release.check_static(Path("/bin/ls"))
+            binaries.check_static(Path("/bin/ls"))
 
     def test_hadoop_loads_kerberos_alone(self):
         told = " 0x1 (NEEDED) Shared library: [{}]\n"
         good = "".join(told.format(name) for name in ("libgssapi_krb5.so.2", "libkrb5.so.3", "libc.so.6"))
-        release.check_needs(good, "x")
+        binaries.check_needs(good, "x")
         for wrong in (good + told.format("libssl.so.3"), told.format("libc.so.6"), ""):
             with self.assertRaisesRegex(Failed, "wanted nothing but"):
-                release.check_needs(wrong, "x")
+                binaries.check_needs(wrong, "x")
 
     def test_sbom_tells_what_is_in_it_from_what_it_loads(self):
-        document = release.spdx("tidemark-hadoop-1-linux-amd64", "1", "0" * 64, {"libc6-dev": "2"}, "2026-01-01T00:00:00Z", "amd64", {"libkrb5-3": "1.20"})
+        document = binaries.spdx("tidemark-hadoop-1-linux-amd64", "1", "0" * 64, {"libc6-dev": "2"}, "2026-01-01T00:00:00Z", "amd64", {"libkrb5-3": "1.20"})
         self.assertEqual(["tidemark-hadoop", "libc6-dev", "libkrb5-3"], [package["name"] for package in document["packages"]])
         kinds = {relation["relationshipType"]: relation["relatedSpdxElement"] for relation in document["relationships"]}
         self.assertEqual({"DESCRIBES": "SPDXRef-tidemark", "STATIC_LINK": "SPDXRef-libc6-dev", "DYNAMIC_LINK": "SPDXRef-libkrb5-3"}, kinds)
 
     def test_sbom_names_every_package(self):
-        document = release.spdx("tidemark-1", "1", "0" * 64, {"libc6-dev": "2.36-9", "libssl-dev": "3.0"}, "2026-01-01T00:00:00Z", "arm64")
+        document = binaries.spdx("tidemark-1", "1", "0" * 64, {"libc6-dev": "2.36-9", "libssl-dev": "3.0"}, "2026-01-01T00:00:00Z", "arm64")
         self.assertEqual(["tidemark", "libc6-dev", "libssl-dev"], [package["name"] for package in document["packages"]])
         self.assertEqual(
             ["pkg:deb/debian/libc6-dev@2.36-9?arch=arm64", "pkg:deb/debian/libssl-dev@3.0?arch=arm64"],

@@ -6,7 +6,7 @@ import re
 import unittest
 from pathlib import Path
 
-from release import release
+from release import binaries
 from support import images
 
 ROOT = Path(__file__).parents[2]
@@ -153,7 +153,7 @@ class Image(unittest.TestCase):
         self.assertEqual(list(images.PROGRAMS), programs)
         pattern = re.search(r"install -m 0755 /(\S+) /image/\$program;", text)[1]
         for architecture in ("amd64", "arm64"):
-            files = [f"dist/{release.file_name(architecture, program)}" for program in programs]
+            files = [f"dist/{binaries.file_name(architecture, program)}" for program in programs]
             for file, program in zip(files, programs):
                 wanted = pattern.replace("${TARGETARCH}", architecture).replace("$program", program)
                 self.assertEqual([file], fnmatch.filter([*files, *(f"{each}.spdx.json" for each in files)], wanted))
