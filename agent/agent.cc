@@ -46,8 +46,8 @@
 #include "linux/cgroup/hierarchies.h"
 #include "linux/kernel_files.h"
 #include "net/admin.h"
-#include "policy/node_rules/node_rules.h"
-#include "policy/node_rules/read.h"
+#include "policy/protect/node_rules.h"
+#include "policy/settings/nodeslo/read_rules.h"
 
 namespace tidemark::agent {
 namespace {
@@ -106,7 +106,7 @@ class RunningAgent final : public Agent {
         reports_(loop, connections.client, interner_, log_, metrics, random.fork(),
                  {options_.node_name, options_.report, is_there(facilities_, Facility::kHotPageCache), options_.alone}),
         predictions_(loop, connections.files, log_, metrics,
-                     {models_folder(), {options_.safety_margin_percent, policy::kColdStart}}),
+                     {models_folder(), {options_.safety_margin_percent, policy::sell::kColdStart}}),
         condition_(loop, connections.client, log_, options_.node_name),
         audit_(connections.audit),
         reactor_(loop.clock()),
@@ -115,7 +115,7 @@ class RunningAgent final : public Agent {
                  {machine_->hierarchies, connections.kernel.writer(), condition_,
                   [this](model::AuditLine line) { did(std::move(line)); }, options_.reaction ? &reactor_ : nullptr},
                  log_, metrics, find_out_machinery(see(), trial_, log_),
-                 {options_.places, options_.mode == "observe" ? policy::Mode::kObserve : policy::Mode::kEnforce,
+                 {options_.places, options_.mode == "observe" ? model::Mode::kObserve : model::Mode::kEnforce,
                   options_.audit_actor, options_.tasks.kubelet.dir, trials_of(trial_), options_.feature_gates,
                   measures_of(facilities_, options_.feature_gates), options_.peers_namespace, options_.only_shows}),
         killer_(machine_->hierarchies, connections.killing),
@@ -269,11 +269,11 @@ class RunningAgent final : public Agent {
   }
 
   void use_rules(std::optional<std::string_view> spec) {
-    auto step = policy::next_node_rules(rules_.said(), spec);
-    for (const policy::RulesProblem& each : step.problems) {
+    auto step = policy::settings::next_node_rules(rules_.said(), spec);
+    for (const policy::settings::RulesProblem& each : step.problems) {
       log_.warn("cannot use a part of the NodeSLO", {{"part", each.part}, {"error", each.why}});
     }
-    if (auto text = policy::without_effect_text(step.rules); text != without_effect_) {
+    if (auto text = policy::protect::without_effect_text(step.rules); text != without_effect_) {
       without_effect_ = std::move(text);
       log_.warn("the NodeSLO has settings without effect", {{"settings", without_effect_}});
     }
@@ -338,15 +338,16 @@ class RunningAgent final : public Agent {
   }
 
   void evict(const Measured& measured, const std::shared_ptr<const TaskSnapshot>& tasks) {
-    const policy::Stance& stands = protect_.stands();
+    const policy::state::Stance& stands = protect_.stands();
     constexpr auto kIndex = static_cast<std::size_t>(model::Strategy::kEviction);
     const BesteffortInForce besteffort =
         besteffort_in_force(protect_.suppress_seen(), protect_.suppress_plan(), protect_.container_cpus());
     // Observe mode reads the same as enforce mode. If eviction cannot act at all, a full disk is not scanned.
-    const bool may_act = !stands.off && (stands.permits[kIndex] == policy::Permit::kEnforce ||
-                                         stands.permits[kIndex] == policy::Permit::kPutBack);
-    const policy::NodeRules& rules = lines_.hold(rules_.rules(), tasks_->kubelet(), capacity_.memory, disks_.sights());
-    disks_.observe(rules.word && rules.threshold.enable ? rules.word->evict : policy::EvictSettings(), *tasks, may_act);
+    const bool may_act = !stands.off && (stands.permits[kIndex] == policy::state::Permit::kEnforce ||
+                                         stands.permits[kIndex] == policy::state::Permit::kPutBack);
+    const policy::protect::NodeRules& rules =
+        lines_.hold(rules_.rules(), tasks_->kubelet(), capacity_.memory, disks_.sights());
+    disks_.observe(rules.word && rules.threshold.enable ? rules.word->evict : model::EvictSettings(), *tasks, may_act);
     const std::string* group = group_of_pods();
     eviction_.observe({.seen = {protect_.facts(), measured, *tasks, rules.threshold, besteffort, &disks_.sights(),
                                 stands.off, stands.withdrawn, left_to_pods(rules.threshold),
@@ -365,7 +366,7 @@ class RunningAgent final : public Agent {
   }
 
   // Read only if a threshold needs it.
-  std::optional<model::MemoryBytes> left_to_pods(const policy::ThresholdRules& rules) {
+  std::optional<model::MemoryBytes> left_to_pods(const policy::protect::ThresholdRules& rules) {
     const std::string* group = group_of_pods();
     if (!rules.enable || !rules.pods_before_kubelet_percent || group == nullptr) return std::nullopt;
     const auto left = pods_room_.look(*group);

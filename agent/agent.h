@@ -23,7 +23,7 @@
 #include "model/audit_line.h"
 #include "net/loop.h"
 #include "net/worker.h"
-#include "policy/stance/peer.h"
+#include "policy/state/peer.h"
 
 namespace tidemark::agent {
 
@@ -42,7 +42,7 @@ struct AgentOptions {
   bool alone = false;
   bool reaction = true;          // to surges of online work between two decisions, on its own thread and clock
   std::string mode = "enforce";  // of strategies that the manager does not configure
-  std::string peers_namespace{policy::kPeersNamespace};
+  std::string peers_namespace{policy::state::kPeersNamespace};
   std::string only_shows;  // why nothing can be written here, whatever the settings; "": something can
   std::string pod_logs{kPodLogsDefault};
   base::Duration yarn_hold_back = kHoldBack;

@@ -249,8 +249,8 @@ TEST_F(AgentTest, StatusHasKernelTrialResults) {
   const auto status = read_status(run.root() + "/run");
   ASSERT_TRUE(status && *status);
   EXPECT_EQ((*status)->trials.not_tried, "");
-  ASSERT_EQ((*status)->trials.found.size(), policy::kKnobs);
-  EXPECT_TRUE((*status)->trials.found[static_cast<std::size_t>(policy::Knob::kCpuShares)].effective);
+  ASSERT_EQ((*status)->trials.found.size(), policy::protect::kKnobs);
+  EXPECT_TRUE((*status)->trials.found[static_cast<std::size_t>(policy::protect::Knob::kCpuShares)].effective);
 }
 
 TEST_F(AgentTest, IsReadyOnceAllSourcesAnswered) {

@@ -56,10 +56,10 @@ constexpr base::FeatureGate kGates[] = {
 
 FeatureGates::FeatureGates() : base::FeatureGates(kGates) {}
 
-policy::EvictSwitches FeatureGates::evictions() const {
-  policy::EvictSwitches out;
-  for (std::size_t i = 0; i < policy::kEvictFeatures; ++i) {
-    const auto feature = static_cast<policy::EvictFeature>(i);
+policy::evict::EvictSwitches FeatureGates::evictions() const {
+  policy::evict::EvictSwitches out;
+  for (std::size_t i = 0; i < policy::evict::kEvictFeatures; ++i) {
+    const auto feature = static_cast<policy::evict::EvictFeature>(i);
     if (enabled(to_string(feature))) out.set(feature);
   }
   return out;

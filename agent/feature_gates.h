@@ -17,7 +17,7 @@ inline constexpr std::string_view kCpiGate = "CPICollector";
 class FeatureGates : public base::FeatureGates {
  public:
   FeatureGates();
-  policy::EvictSwitches evictions() const;
+  policy::evict::EvictSwitches evictions() const;
   bool lets(model::Strategy strategy) const;  // false: only decided and shown
   // Gates that are on and have no effect here: "CPUBurst, RdtResctrl". With Koordinator's agent they have one.
   std::string on_without_effect() const;

@@ -9,13 +9,13 @@ namespace tidemark::agent {
 namespace {
 
 using model::Strategy;
-using policy::EvictFeature;
+using policy::evict::EvictFeature;
 using Words = std::vector<std::string>;
 
 // Contract 7.1: suppression, limits and priorities are on, evictions off.
 TEST(AgentFeatureGates, DefaultsAreKoordinators) {
   const FeatureGates gates;
-  EXPECT_EQ(gates.evictions(), policy::EvictSwitches());
+  EXPECT_EQ(gates.evictions(), policy::evict::EvictSwitches());
   for (const Strategy each : model::kStrategies) {
     EXPECT_EQ(gates.lets(each), each != Strategy::kOomOrder) << to_string(each) << ": the peer has no such order";
   }

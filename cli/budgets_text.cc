@@ -5,7 +5,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "policy/render/budget_text.h"
+#include "policy/explain/budget_text.h"
 
 namespace tidemark::cli {
 
@@ -13,16 +13,17 @@ using base::cat;
 
 std::string render_budgets(operate::BudgetsReport report, BudgetsOf about, const std::string& pool, bool json,
                            base::WallTime now) {
-  policy::BudgetState& state = report.state;
-  const policy::EvictionBook book = report.counts.value_or(policy::EvictionBook());
+  policy::evict::BudgetState& state = report.state;
+  const policy::evict::EvictionBook book = report.counts.value_or(policy::evict::EvictionBook());
   std::string out;
   if (about == BudgetsOf::kBudgets) {
-    std::erase_if(state.pools, [&](const policy::PoolBudget& each) { return !pool.empty() && each.pool != pool; });
-    if (json) return policy::budgets_json(state, book, report.grants, now).dump_pretty() + "\n";
-    out = policy::budgets_text(state, book, report.grants, now);
+    std::erase_if(state.pools,
+                  [&](const policy::evict::PoolBudget& each) { return !pool.empty() && each.pool != pool; });
+    if (json) return policy::explain::budgets_json(state, book, report.grants, now).dump_pretty() + "\n";
+    out = policy::explain::budgets_text(state, book, report.grants, now);
   } else {
-    if (json) return policy::evictions_json(book, state, pool, now).dump_pretty() + "\n";
-    out = policy::evictions_text(book, state, pool, now);
+    if (json) return policy::explain::evictions_json(book, state, pool, now).dump_pretty() + "\n";
+    out = policy::explain::evictions_text(book, state, pool, now);
     if (out.empty()) out = "no task ended within the last day\n";
     if (report.counts) out += cat("as of ", base::format_rfc3339(book.until), "\n");
   }

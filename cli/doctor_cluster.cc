@@ -16,14 +16,14 @@
 #include "operate/cluster_now.h"
 #include "operate/in_force.h"
 #include "operate/list_pages.h"
-#include "policy/calendar/holidays.h"
-#include "policy/doctor/kubelet_configz.h"
-#include "policy/node_rules/node_rules.h"
-#include "policy/node_rules/read.h"
-#include "policy/nodeslo/nodeslo.h"
-#include "policy/overcommit/strategy.h"
-#include "policy/render/cluster_doctor_text.h"
-#include "policy/render/preview_text.h"
+#include "policy/explain/cluster_doctor_text.h"
+#include "policy/explain/doctor/kubelet_configz.h"
+#include "policy/explain/preview_text.h"
+#include "policy/protect/node_rules.h"
+#include "policy/sell/overcommit/strategy.h"
+#include "policy/settings/nodeslo/nodeslo.h"
+#include "policy/settings/nodeslo/read_rules.h"
+#include "policy/waterline/calendar/holidays.h"
 
 namespace tidemark::cli {
 namespace {
@@ -60,8 +60,8 @@ bool is_true(const kube::Node& node, std::string_view condition) {
 }
 
 // What the Node alone says.
-policy::ClusterNode seen_of(const kube::Node& node) {
-  policy::ClusterNode out;
+policy::explain::ClusterNode seen_of(const kube::Node& node) {
+  policy::explain::ClusterNode out;
   out.name = node.meta.name.view();
   const auto system = node.meta.labels.get("kubernetes.io/os");
   out.linux = system.empty() || system == "linux";
@@ -99,7 +99,7 @@ class ClusterExamination {
     read_standing();
     co_await ask_kubelets();
     ClusterDoctorReport report;
-    report.findings = policy::cluster_findings(found_);
+    report.findings = policy::explain::cluster_findings(found_);
     report.notes = std::move(now_.notes);
     co_return report;
   }
@@ -139,7 +139,7 @@ class ClusterExamination {
           return {};
         },
         [&] { reported_.clear(); }));
-    for (policy::ClusterNode& node : found_.nodes) {
+    for (policy::explain::ClusterNode& node : found_.nodes) {
       const auto reported = reported_.find(node.name);
       if (reported == reported_.end()) {
         node.silent = model::Reason::kMetricMissing;
@@ -169,12 +169,12 @@ class ClusterExamination {
     }
     std::ranges::sort(peers.managers);
     found_.koord_managers = std::move(peers.managers);
-    for (policy::ClusterNode& node : found_.nodes) node.koordlet = peers.agents_on.contains(node.name);
+    for (policy::explain::ClusterNode& node : found_.nodes) node.koordlet = peers.agents_on.contains(node.name);
   }
 
   // Settings that cannot be used leave all that rests on them unsaid.
   void read_standing() {
-    std::vector<policy::NodeLabels> labels;
+    std::vector<policy::waterline::NodeLabels> labels;
     for (std::size_t at = 0; at < now_.nodes.size(); ++at) {
       const kube::Node& node = now_.nodes[at];
       const auto settings = in_force_->on(node);
@@ -193,12 +193,12 @@ class ClusterExamination {
     }
     read_settings_without_effect();
     if (!pools_) return;
-    for (const policy::Calendar& calendar : pools_->calendars) {
-      const auto end = policy::holidays_end_soon(calendar, loop_.clock().wall());
-      if (end) found_.settings_notes.push_back(policy::holidays_text(calendar, *end));
+    for (const policy::waterline::Calendar& calendar : pools_->calendars) {
+      const auto end = policy::waterline::holidays_end_soon(calendar, loop_.clock().wall());
+      if (end) found_.settings_notes.push_back(policy::explain::holidays_text(calendar, *end));
     }
     found_.pools = &*pools_;
-    found_.overlaps = policy::overlaps(*pools_, labels);
+    found_.overlaps = policy::waterline::overlaps(*pools_, labels);
   }
 
   static std::vector<std::string> lines_of(std::string_view text) {
@@ -211,17 +211,17 @@ class ClusterExamination {
     return out;
   }
 
-  void stand_of(const kube::Node& node, const manager::Revision& revision, policy::ClusterNode& into) {
+  void stand_of(const kube::Node& node, const manager::Revision& revision, policy::explain::ClusterNode& into) {
     manager::StandingInputs inputs = manager::left_to_others(node);
     inputs.desired = now_.desired ? &*now_.desired : nullptr;
     inputs.desired_known = now_.desired.has_value();
     inputs.overrides = now_.overrides_known();
-    auto standing = manager::stand(node, revision.tidemark, &policy::PoolModes::capacity, inputs, policy::SoldNow(),
-                                   loop_.clock().wall());
+    auto standing = manager::stand(node, revision.tidemark, &model::PoolModes::capacity, inputs,
+                                   policy::state::SoldNow(), loop_.clock().wall());
     into.pool = std::move(standing.pool);
     // A mode in the settings of the pool is no forgotten order.
     const bool by_mode = standing.state.decided_by == model::Reason::kStateByMode;
-    const bool on = standing.state.strictest() == policy::NodeState::kOn && standing.state.classes_off.empty();
+    const bool on = standing.state.strictest() == model::NodeState::kOn && standing.state.classes_off.empty();
     if (!on && !by_mode) into.state = std::move(standing.state);
     into.unheeded = standing.trouble == model::Reason::kStateByLabel ? std::nullopt : standing.trouble;
     into.unheeded_why = std::move(standing.problem);
@@ -231,13 +231,13 @@ class ClusterExamination {
   }
 
   void age_of_report(const kube::Node& node, const manager::Revision& revision, std::span<const model::Label> labels,
-                     policy::ClusterNode& into) const {
+                     policy::explain::ClusterNode& into) const {
     if (into.silent) return;
     model::ColocationStrategy strategy;
     if (revision.colocation.config) {
       const auto* own = node.meta.annotations.find(model::kColocationStrategyAnnotation);
-      strategy = policy::strategy_for(*revision.colocation.config, labels,
-                                      own == nullptr ? std::nullopt : std::optional(own->view()))
+      strategy = policy::sell::strategy_for(*revision.colocation.config, labels,
+                                            own == nullptr ? std::nullopt : std::optional(own->view()))
                      .values;
     }
     const base::Duration age = loop_.clock().wall() - *reported_.at(into.name);
@@ -247,7 +247,7 @@ class ClusterExamination {
   net::Task<void> ask_kubelets() {
     found_.kubelets_wanted = options_.kubelets != 0U;
     if (!found_.kubelets_wanted) co_return;
-    to_ask_ = policy::kubelets_to_ask(found_.nodes, options_.kubelets);
+    to_ask_ = policy::explain::kubelets_to_ask(found_.nodes, options_.kubelets);
     net::Event ended(loop_);
     std::size_t running = std::min(to_ask_.size(), kAskedAtOnceMax);
     const auto ask_on = [&]() -> net::Task<void> {
@@ -261,7 +261,7 @@ class ClusterExamination {
   }
 
   net::Task<void> ask_kubelet(std::size_t at) {
-    policy::ClusterNode& node = found_.nodes[at];
+    policy::explain::ClusterNode& node = found_.nodes[at];
     const std::string proxy = cat(kube::kNodes.plural, "/", node.name, "/proxy");
     const kube::Resource through{"", "v1", proxy, "the kubelet's configz", false};
     const auto answer = co_await client_.get(through, "", "configz", kKubeletLimit);
@@ -270,8 +270,8 @@ class ClusterExamination {
       found_.kubelets_refused = answer.error().message;
       co_return;
     }
-    auto said =
-        answer ? policy::parse_kubelet_configz(*answer) : Result<policy::KubeletFound>(std::unexpected(answer.error()));
+    auto said = answer ? policy::explain::parse_kubelet_configz(*answer)
+                       : Result<policy::evict::KubeletFound>(std::unexpected(answer.error()));
     if (!said) {
       node.kubelet_silent = said.error().message;
       co_return;
@@ -285,7 +285,7 @@ class ClusterExamination {
     std::map<std::string, std::int64_t, std::less<>> nodes;
     for (std::size_t at = 0; at < now_.nodes.size(); ++at) {
       if (found_.nodes[at].koordlet) continue;
-      if (const auto rules = rules_of(now_.nodes[at])) ++nodes[policy::without_effect_text(*rules)];
+      if (const auto rules = rules_of(now_.nodes[at])) ++nodes[policy::protect::without_effect_text(*rules)];
     }
     for (const auto& [text, count] : nodes) {
       if (!text.empty()) found_.settings_notes.push_back(cat(text, ": ", count, count == 1 ? " node" : " nodes"));
@@ -293,15 +293,15 @@ class ClusterExamination {
   }
 
   // As the node's agent would go by the settings in force now; nullopt: they cannot be used.
-  std::optional<policy::NodeRules> rules_of(const kube::Node& node) {
+  std::optional<policy::protect::NodeRules> rules_of(const kube::Node& node) {
     const auto settings = in_force_->on(node);
     if (!settings) return std::nullopt;
     const auto decided =
         manager::decide_node_slo(&node, nullptr, (*settings)->revision, loop_.clock().wall(), now_.overrides_known());
-    return policy::next_node_rules({}, policy::slo_spec_json(decided.spec)).rules;
+    return policy::settings::next_node_rules({}, policy::settings::slo_spec_json(decided.spec)).rules;
   }
 
-  void line_of(const kube::Node& node, policy::ClusterNode& into) {
+  void line_of(const kube::Node& node, policy::explain::ClusterNode& into) {
     if (const auto rules = rules_of(node)) into.ours.go_by(*rules);
   }
 
@@ -311,8 +311,8 @@ class ClusterExamination {
   operate::ClusterNow now_;
   std::optional<operate::InForce> in_force_;                                    // once the settings were read
   std::map<std::string, std::optional<base::WallTime>, std::less<>> reported_;  // by node; nullopt: never
-  std::optional<policy::TidemarkConfig> pools_;
-  policy::ClusterFound found_;
+  std::optional<policy::waterline::TidemarkConfig> pools_;
+  policy::explain::ClusterFound found_;
   std::vector<std::size_t> to_ask_;
   std::size_t next_ = 0;
   base::MonotonicTime told_;  // when of the progress
@@ -327,13 +327,13 @@ net::Task<Result<ClusterDoctorReport>> examine_cluster(net::EventLoop& loop, kub
 }
 
 std::string render_text(const ClusterDoctorReport& report) {
-  std::string out = policy::render_text(report.findings);
+  std::string out = policy::explain::render_text(report.findings);
   for (const std::string& each : report.notes) out += cat("note: ", each, "\n");
   return out;
 }
 
 Json render_json(const ClusterDoctorReport& report) {
-  Json out = policy::render_json(report.findings);
+  Json out = policy::explain::render_json(report.findings);
   Json::Array notes(report.notes.begin(), report.notes.end());
   out["notes"] = Json(std::move(notes));
   return out;

@@ -17,25 +17,25 @@
 #include "kube/client.h"
 #include "manager/settings/revision.h"
 #include "net/loop.h"
-#include "policy/doctor/cluster_findings.h"
-#include "policy/stance/peer.h"
+#include "policy/explain/doctor/cluster_findings.h"
+#include "policy/state/peer.h"
 
 namespace tidemark::cli {
 
 struct ClusterDoctorOptions {
   std::string config_namespace = "koordinator-system";
   std::string config_name = "slo-controller-config";
-  std::string peers_namespace{policy::kPeersNamespace};
-  manager::ZonesOf zones = [](std::string_view) { return policy::Zones(); };
+  std::string peers_namespace{policy::state::kPeersNamespace};
+  manager::ZonesOf zones = [](std::string_view) { return policy::waterline::Zones(); };
   std::optional<std::size_t> kubelets = 20;         // of each group of like nodes; nullopt: all
   base::Duration limit = std::chrono::seconds(60);  // for one answer of the API server
   std::function<void(const std::string&)> progress = [](const std::string&) {};  // once a second at most
 };
 
 struct ClusterDoctorReport {
-  std::vector<policy::ClusterFinding> findings;
+  std::vector<policy::explain::ClusterFinding> findings;
   std::vector<std::string> notes;  // what could not be read on the way
-  bool bad() const { return policy::worst(findings) == policy::Severity::kBad; }
+  bool bad() const { return policy::explain::worst(findings) == policy::explain::Severity::kBad; }
 };
 
 // An error says which of nodes, NodeMetrics and settings could not be read; all else is a finding or a note.
@@ -43,7 +43,7 @@ net::Task<Result<ClusterDoctorReport>> examine_cluster(net::EventLoop& loop, kub
                                                        ClusterDoctorOptions options);
 
 std::string render_text(const ClusterDoctorReport& report);
-// {"severity":…,"findings":[…],"notes":[…]}; policy/render/cluster_doctor_text.h has the first two.
+// {"severity":…,"findings":[…],"notes":[…]}; policy/explain/cluster_doctor_text.h has the first two.
 Json render_json(const ClusterDoctorReport& report);
 
 }  // namespace tidemark::cli

@@ -18,7 +18,7 @@ namespace tidemark::cli {
 namespace {
 
 using namespace std::chrono_literals;
-using policy::ClusterFact;
+using policy::explain::ClusterFact;
 
 constexpr std::string_view kMetrics = "/apis/slo.koordinator.sh/v1alpha1/nodemetrics";
 constexpr std::string_view kPods = "/api/v1/pods";
@@ -86,14 +86,14 @@ class DoctorCluster : public operate::testing::ApiInMemory {
     return report ? std::move(*report) : ClusterDoctorReport();
   }
   static bool has(const ClusterDoctorReport& report, ClusterFact fact) {
-    return std::ranges::find(report.findings, fact, &policy::ClusterFinding::fact) != report.findings.end();
+    return std::ranges::find(report.findings, fact, &policy::explain::ClusterFinding::fact) != report.findings.end();
   }
-  static policy::ClusterFinding the(const ClusterDoctorReport& report, ClusterFact fact) {
-    const auto found = std::ranges::find(report.findings, fact, &policy::ClusterFinding::fact);
+  static policy::explain::ClusterFinding the(const ClusterDoctorReport& report, ClusterFact fact) {
+    const auto found = std::ranges::find(report.findings, fact, &policy::explain::ClusterFinding::fact);
     EXPECT_NE(found, report.findings.end()) << render_text(report);
-    return found == report.findings.end() ? policy::ClusterFinding() : *found;
+    return found == report.findings.end() ? policy::explain::ClusterFinding() : *found;
   }
-  static std::vector<std::string> names(const policy::ClusterFinding& finding) {
+  static std::vector<std::string> names(const policy::explain::ClusterFinding& finding) {
     return finding.groups.empty() ? std::vector<std::string>() : finding.groups.front().names;
   }
   using Names = std::vector<std::string>;
@@ -112,7 +112,8 @@ TEST_F(DoctorCluster, GroupsNodeFindings) {
   options.kubelets = 0;
   const auto report = examine();
   EXPECT_TRUE(report.bad());
-  EXPECT_EQ(the(report, ClusterFact::kAre).groups.at(0), (policy::NodeGroup{"6.1.0-18", 3, {"n1", "n2", "n3"}}));
+  EXPECT_EQ(the(report, ClusterFact::kAre).groups.at(0),
+            (policy::explain::NodeGroup{"6.1.0-18", 3, {"n1", "n2", "n3"}}));
   EXPECT_EQ(the(report, ClusterFact::kTaints).groups.at(0).value, "gpu:NoSchedule");
   EXPECT_EQ(names(the(report, ClusterFact::kNoAgent)), Names{"n3"});
   EXPECT_EQ(names(the(report, ClusterFact::kReportOld)), Names{"n2"}) << "degradeTimeMinutes is 15";

@@ -29,29 +29,29 @@
 #include "linux/kubepods.h"
 #include "linux/proc/memory_info.h"
 #include "linux/psi.h"
-#include "policy/node_rules/lines_held.h"
-#include "policy/node_rules/node_rules.h"
-#include "policy/node_rules/read.h"
-#include "policy/render/doctor_text.h"
-#include "policy/stance/stance.h"
+#include "policy/explain/doctor_text.h"
+#include "policy/protect/node_rules.h"
+#include "policy/settings/nodeslo/lines_held.h"
+#include "policy/settings/nodeslo/read_rules.h"
+#include "policy/state/stance.h"
 
 namespace tidemark::cli {
 namespace {
 
-policy::GroupLayout layout_of(linux::Layout layout) {
+policy::explain::GroupLayout layout_of(linux::Layout layout) {
   switch (layout) {
     case linux::Layout::kV1:
-      return policy::GroupLayout::kV1;
+      return policy::explain::GroupLayout::kV1;
     case linux::Layout::kHybrid:
-      return policy::GroupLayout::kHybrid;
+      return policy::explain::GroupLayout::kHybrid;
     case linux::Layout::kV2:
-      return policy::GroupLayout::kV2;
+      return policy::explain::GroupLayout::kV2;
   }
-  return policy::GroupLayout::kNone;
+  return policy::explain::GroupLayout::kNone;
 }
 
-policy::AgentFound said_by(const agent::AgentStatus& status) {
-  policy::AgentFound out;
+policy::explain::AgentFound said_by(const agent::AgentStatus& status) {
+  policy::explain::AgentFound out;
   for (const agent::StrategyStatus& each : status.strategies) {
     out.strategies.push_back({each.strategy, each.stance, each.reason, each.in_force, each.says});
     out.waits |= agent::awaits(each);
@@ -84,7 +84,7 @@ class Examination {
     return {};
   }
 
-  void hear_kubelet(Result<policy::KubeletFound> said) {
+  void hear_kubelet(Result<policy::evict::KubeletFound> said) {
     if (said) {
       found_.kubelet = *std::move(said);
     } else {
@@ -102,7 +102,7 @@ class Examination {
       found_.kubelet->hard.imagefs_inodes.reset();
       found_.kubelet->soft.imagefs_inodes.reset();
     }
-    report_.findings = policy::node_findings(found_);
+    report_.findings = policy::explain::node_findings(found_);
     return std::move(report_);
   }
 
@@ -185,14 +185,14 @@ class Examination {
     const auto driver = linux::detect_driver(groups.directory(hierarchy), options_.kubelet_root, place);
     if (!driver) return note(driver.error(), "cannot read the cgroups of pods");
     if (!*driver) return;
-    found_.driver =
-        **driver == linux::CgroupDriver::kSystemd ? policy::GroupDriver::kSystemd : policy::GroupDriver::kCgroupfs;
+    found_.driver = **driver == linux::CgroupDriver::kSystemd ? policy::evict::GroupDriver::kSystemd
+                                                              : policy::evict::GroupDriver::kCgroupfs;
   }
 
   // Of the kubelet here; "" where no pod has a group yet.
   std::string group_of(linux::KubeQos qos) const {
     if (!found_.driver) return {};
-    const bool systemd = *found_.driver == policy::GroupDriver::kSystemd;
+    const bool systemd = *found_.driver == policy::evict::GroupDriver::kSystemd;
     const auto driver = systemd ? linux::CgroupDriver::kSystemd : linux::CgroupDriver::kCgroupfs;
     return linux::Kubepods(driver, options_.kubelet_root).qos_path(qos);
   }
@@ -207,7 +207,7 @@ class Examination {
 
   // The kubelet's group for BestEffort, unless an agent here names another.
   void look_at_protection(const linux::Hierarchies& groups) {
-    policy::ProtectionFound& found = found_.protection;
+    policy::explain::ProtectionFound& found = found_.protection;
     if (found.group.empty()) found.group = group_of(linux::KubeQos::kBestEffort);
     const auto* home = groups.home(linux::File::kMemoryLow);
     found.handed_down = home != nullptr && groups.all()[home->hierarchy].hands_down_memory;
@@ -227,15 +227,16 @@ class Examination {
   void look_at_settings() {
     const auto spec = kept_spec();
     report_.heard_settings = spec.has_value();
-    const auto step = policy::next_node_rules({}, spec);
-    for (const policy::RulesProblem& each : step.problems) {
+    const auto step = policy::settings::next_node_rules({}, spec);
+    for (const policy::settings::RulesProblem& each : step.problems) {
       report_.notes.push_back(base::cat("of the NodeSLO ", each.part, " cannot be used: ", each.why));
     }
-    if (auto text = policy::without_effect_text(step.rules); !text.empty()) report_.notes.push_back(std::move(text));
-    const policy::LinesHeld held = policy::lines_held(step.rules, now_);
+    if (auto text = policy::protect::without_effect_text(step.rules); !text.empty())
+      report_.notes.push_back(std::move(text));
+    const policy::settings::LinesHeld held = policy::settings::lines_held(step.rules, now_);
     found_.ours.go_by(held.rules);
-    found_.lines_ended = policy::to_string(held);
-    found_.lines_forgotten = now_ - held.since >= policy::kManagerPatience;
+    found_.lines_ended = to_string(held);
+    found_.lines_forgotten = now_ - held.since >= policy::settings::kManagerPatience;
   }
 
   std::optional<std::string> kept_spec() {
@@ -275,7 +276,7 @@ class Examination {
   linux::Buffer buffer_;
   std::optional<std::int64_t> memory_used_;
   agent::KnobTrials trials_;
-  policy::NodeFound found_;
+  policy::explain::NodeFound found_;
   DoctorReport report_;
 };
 
@@ -310,7 +311,7 @@ std::optional<std::string> kept_node_name(const std::string& run_dir) {
 }
 
 std::string render_text(const DoctorReport& report) {
-  std::string out = policy::render_text(report.findings);
+  std::string out = policy::explain::render_text(report.findings);
   const auto line = [&](const auto&... parts) { out += base::cat(parts..., "\n"); };
   line();
   if (report.tried_by == TriedBy::kAgent) {
@@ -326,7 +327,7 @@ std::string render_text(const DoctorReport& report) {
 }
 
 Json render_json(const DoctorReport& report) {
-  Json out = policy::render_json(report.findings);
+  Json out = policy::explain::render_json(report.findings);
   out["agentRuns"] = Json(report.agent_runs);
   out["kernelTriedBy"] = Json(word(report.tried_by));
   out["settings"] = Json(report.heard_settings ? "nodeslo" : "defaults");

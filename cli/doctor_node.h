@@ -16,7 +16,7 @@
 #include "linux/knob_probe.h"
 #include "net/http_client.h"
 #include "net/loop.h"
-#include "policy/doctor/node_findings.h"
+#include "policy/explain/doctor/node_findings.h"
 
 namespace tidemark::cli {
 
@@ -41,12 +41,12 @@ struct DoctorOutside {
 enum class TriedBy : std::uint8_t { kNone, kAgent, kCommand };
 
 struct DoctorReport {
-  std::vector<policy::NodeFinding> findings;
+  std::vector<policy::explain::NodeFinding> findings;
   bool agent_runs = false;
   TriedBy tried_by = TriedBy::kNone;  // the files of the kernel
   bool heard_settings = false;        // an agent on this machine kept a NodeSLO; else the defaults count
   std::vector<std::string> notes;     // what could not be read on the way
-  bool bad() const { return policy::worst(findings) == policy::Severity::kBad; }
+  bool bad() const { return policy::explain::worst(findings) == policy::explain::Severity::kBad; }
 };
 
 // An error is of this machine's /proc only: whatever else cannot be had is a finding or a note.
@@ -57,7 +57,7 @@ std::optional<std::string> kept_node_name(const std::string& run_dir);
 
 std::string render_text(const DoctorReport& report);
 // {"severity":…,"findings":[…],"agentRuns":true,"kernelTriedBy":"agent|command|none","settings":"nodeslo|defaults",
-//  "notes":[…]}; policy/render/doctor_text.h has the first two.
+//  "notes":[…]}; policy/explain/doctor_text.h has the first two.
 Json render_json(const DoctorReport& report);
 
 }  // namespace tidemark::cli

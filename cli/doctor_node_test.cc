@@ -20,14 +20,14 @@
 #include "linux/testing/probe_folder.h"
 #include "linux/testing/tree.h"
 #include "net/testing/loop.h"
-#include "policy/node_rules/lines_held.h"
+#include "policy/settings/nodeslo/lines_held.h"
 
 namespace tidemark::cli {
 namespace {
 
-using policy::NodeFact;
-using policy::NodeTopic;
-using policy::Severity;
+using policy::explain::NodeFact;
+using policy::explain::NodeTopic;
+using policy::explain::Severity;
 
 constexpr std::string_view kConfigz =
     R"({"kubeletconfig":{"cgroupDriver":"cgroupfs","cpuManagerPolicy":"static","evictionHard":{"memory.available":"10%","nodefs.available":"10%"}}})";
@@ -55,10 +55,10 @@ class DoctorNode : public ::testing::Test {
     return report ? std::move(*report) : DoctorReport();
   }
   // What is said of it; the only thing.
-  static policy::NodeFinding of(const DoctorReport& report, NodeTopic topic) {
-    EXPECT_EQ(std::ranges::count(report.findings, topic, &policy::NodeFinding::topic), 1);
-    const auto found = std::ranges::find(report.findings, topic, &policy::NodeFinding::topic);
-    return found == report.findings.end() ? policy::NodeFinding() : *found;
+  static policy::explain::NodeFinding of(const DoctorReport& report, NodeTopic topic) {
+    EXPECT_EQ(std::ranges::count(report.findings, topic, &policy::explain::NodeFinding::topic), 1);
+    const auto found = std::ranges::find(report.findings, topic, &policy::explain::NodeFinding::topic);
+    return found == report.findings.end() ? policy::explain::NodeFinding() : *found;
   }
   void settings(std::string_view threshold) {
     ASSERT_TRUE(agent::KeptObjects(run()).keep(
@@ -90,11 +90,11 @@ TEST_F(DoctorNode, ProbesKernelWithoutAgent) {
   EXPECT_EQ(report.tried_by, TriedBy::kCommand);
   EXPECT_EQ(of(report, NodeTopic::kGroups).fact, NodeFact::kGroupsV2);
   EXPECT_EQ(of(report, NodeTopic::kGroupDriver).fact, NodeFact::kDriverIs);
-  EXPECT_EQ(of(report, NodeTopic::kGroupDriver).driver, policy::GroupDriver::kCgroupfs);
-  EXPECT_EQ(of(report, NodeTopic::kPriority).knobs.at(0).knob, policy::Knob::kCpuBvt);
-  EXPECT_TRUE(std::ranges::any_of(report.findings, [](const policy::NodeFinding& each) {
+  EXPECT_EQ(of(report, NodeTopic::kGroupDriver).driver, policy::evict::GroupDriver::kCgroupfs);
+  EXPECT_EQ(of(report, NodeTopic::kPriority).knobs.at(0).knob, policy::protect::Knob::kCpuBvt);
+  EXPECT_TRUE(std::ranges::any_of(report.findings, [](const policy::explain::NodeFinding& each) {
     return each.topic == NodeTopic::kKnobs && each.severity == Severity::kWarn &&
-           each.knobs.at(0).knob == policy::Knob::kMemoryLow;
+           each.knobs.at(0).knob == policy::protect::Knob::kMemoryLow;
   }));
   EXPECT_EQ(of(report, NodeTopic::kPeer).fact, NodeFact::kPeerUnknown);
   EXPECT_EQ(of(report, NodeTopic::kSwap).fact, NodeFact::kSwapOff);
@@ -107,11 +107,11 @@ TEST_F(DoctorNode, ProbesKernelWithoutAgent) {
 TEST_F(DoctorNode, UsesValuesOfRunningAgent) {
   agent::AgentStatus status;
   status.peer_present = status.holding = true;
-  for (std::size_t at = 0; at < policy::kKnobs; ++at) {
-    status.trials.found.push_back({static_cast<policy::Knob>(at), true, true, true, {}});
+  for (std::size_t at = 0; at < policy::protect::kKnobs; ++at) {
+    status.trials.found.push_back({static_cast<policy::protect::Knob>(at), true, true, true, {}});
   }
-  status.trials.found[static_cast<std::size_t>(policy::Knob::kMemoryLimit)] = {policy::Knob::kMemoryLimit, true, false,
-                                                                               false, "EBUSY"};
+  status.trials.found[static_cast<std::size_t>(policy::protect::Knob::kMemoryLimit)] = {
+      policy::protect::Knob::kMemoryLimit, true, false, false, "EBUSY"};
   agent_runs(status);
   const DoctorReport report = examine();
   EXPECT_TRUE(report.agent_runs);
@@ -144,16 +144,16 @@ TEST_F(DoctorNode, ReportsEffectOfMemoryLowPercent) {
   machine.write("kubepods/besteffort/memory.max", "8192\n");
   machine.write("kubepods/besteffort/memory.high", "4096\n");
   EXPECT_EQ(of(examine(), NodeTopic::kMemoryProtection).protection,
-            (policy::ProtectionFound{true, "kubepods/besteffort", 4096}));
+            (policy::explain::ProtectionFound{true, "kubepods/besteffort", 4096}));
   agent::AgentStatus status;
-  for (std::size_t at = 0; at < policy::kKnobs; ++at) {
-    status.trials.found.push_back({static_cast<policy::Knob>(at), true, true, true, {}});
+  for (std::size_t at = 0; at < policy::protect::kKnobs; ++at) {
+    status.trials.found.push_back({static_cast<policy::protect::Knob>(at), true, true, true, {}});
   }
   status.offline_group = "own/besteffort";
   machine.write("own/besteffort/memory.max", "max\n");
   agent_runs(status);
   EXPECT_EQ(of(examine(), NodeTopic::kMemoryProtection).protection,
-            (policy::ProtectionFound{true, "own/besteffort", std::nullopt}));
+            (policy::explain::ProtectionFound{true, "own/besteffort", std::nullopt}));
   mounted("nsdelegate");
   EXPECT_EQ(of(examine(), NodeTopic::kMemoryProtection).fact, NodeFact::kProtectionNotHandedDown);
 }
@@ -171,7 +171,7 @@ TEST_F(DoctorNode, ReportsWhatIsInForce) {
   EXPECT_EQ(in_force.fact, NodeFact::kInForceWaits) << "of one of them it is not known what is wanted";
   ASSERT_TRUE(in_force.agent);
   EXPECT_EQ(in_force.agent->strategies.at(0),
-            (policy::StrategyFound{model::Strategy::kBatchLimits, "enforce", "TM-AGENT-001", 3, "3 pods"}));
+            (policy::explain::StrategyFound{model::Strategy::kBatchLimits, "enforce", "TM-AGENT-001", 3, "3 pods"}));
   EXPECT_EQ(in_force.agent->ordered_by, "ada@ops");
   EXPECT_EQ(of(report, NodeTopic::kFiles).fact, NodeFact::kFilesLeft);
   const Json json = render_json(report);
@@ -210,8 +210,8 @@ TEST_F(DoctorNode, MeasuresOnlyWhatAgentDoesNotReport) {
   proc.write("self/schedstat", "1 2 3\n");
   const auto told = [&](std::string_view what) {
     const auto found = of(examine(), NodeTopic::kMeasures).measures;
-    const auto at = std::ranges::find(found, what, &policy::MeasureFound::what);
-    return at == found.end() ? policy::MeasureFound() : *at;
+    const auto at = std::ranges::find(found, what, &policy::explain::MeasureFound::what);
+    return at == found.end() ? policy::explain::MeasureFound() : *at;
   };
   EXPECT_TRUE(told("run queue").there);
   EXPECT_TRUE(told("run queue").read);
@@ -253,7 +253,7 @@ TEST_F(DoctorNode, WaterLineComesFromLastReceivedNodeSlo) {
   EXPECT_TRUE(heard.heard_settings);
   const auto line = of(heard, NodeTopic::kMemoryLine);
   constexpr std::int64_t kGib = std::int64_t{1} << 30;
-  EXPECT_EQ(line.line, (policy::LinePair{70 * kGib, 90 * kGib, 100 * kGib}));
+  EXPECT_EQ(line.line, (policy::explain::LinePair{70 * kGib, 90 * kGib, 100 * kGib}));
   EXPECT_EQ(line.fact, NodeFact::kLineUnder);
   EXPECT_EQ(of(heard, NodeTopic::kCpuManager).severity, Severity::kWarn) << "by cpuset, beside a static kubelet";
   settings(R"("enable":true,"memoryEvictThresholdPercent":88,"cpuSuppressPolicy":"cfsQuota")");
@@ -272,7 +272,7 @@ TEST_F(DoctorNode, ChecksLimitOfAllPods) {
   machine.write("kubepods/memory.stat", base::cat("anon 0\nfile 0\ninactive_file ", std::int64_t{5} << 30, "\n"));
   settings(R"("enable":true,"memoryEvictThresholdPercent":70)");
   const DoctorReport report = examine();
-  const policy::NodeFinding line = of(report, NodeTopic::kMemoryLine);
+  const policy::explain::NodeFinding line = of(report, NodeTopic::kMemoryLine);
   EXPECT_EQ(line.fact, NodeFact::kLineOver);
   ASSERT_TRUE(line.line);
   EXPECT_EQ(line.line->kubelet, std::int64_t{65} << 30);
@@ -306,7 +306,7 @@ TEST_F(DoctorNode, IgnoresExpiredRaisedLine) {
   const DoctorReport day = examine();
   EXPECT_EQ(of(day, NodeTopic::kMemoryLine).fact, NodeFact::kLineUnder);
   EXPECT_EQ(of(day, NodeTopic::kRaisedLines).severity, Severity::kOk) << "a manager may be about to write it";
-  clock.advance(policy::kManagerPatience);
+  clock.advance(policy::settings::kManagerPatience);
   const DoctorReport forgotten = examine();
   EXPECT_EQ(of(forgotten, NodeTopic::kRaisedLines).severity, Severity::kWarn);
   EXPECT_NE(render_text(forgotten).find("memoryEvictThresholdPercent 88 % -> 70 %, since "), std::string::npos)

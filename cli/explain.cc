@@ -6,24 +6,24 @@
 #include "cli/look_back.h"
 #include "manager/state/standing.h"
 #include "operate/explain.h"
-#include "policy/render/grounds_text.h"
-#include "policy/render/offer_text.h"
-#include "policy/render/overcommit_text.h"
-#include "policy/render/sources_text.h"
-#include "policy/render/state_text.h"
+#include "policy/explain/grounds_text.h"
+#include "policy/explain/offer_text.h"
+#include "policy/explain/overcommit_text.h"
+#include "policy/explain/sources_text.h"
+#include "policy/explain/state_text.h"
 
 namespace tidemark::cli {
 namespace {
 
 std::string render_text(const operate::Explanation& explanation) {
   const manager::NodeDecision& decision = explanation.decision;
-  std::string out = policy::render_text(explanation.shown(), decision.snapshot, decision.strategy());
-  out += policy::render_text(decision.offer, explanation.names());
-  out += policy::classes_off_text("kubernetes", decision.kubernetes_off);
-  out += policy::classes_off_text("yarn", decision.yarn_off);
+  std::string out = policy::explain::render_text(explanation.shown(), decision.snapshot, decision.strategy());
+  out += policy::explain::render_text(decision.offer, explanation.names());
+  out += policy::explain::classes_off_text("kubernetes", decision.kubernetes_off);
+  out += policy::explain::classes_off_text("yarn", decision.yarn_off);
   out += base::cat("state: ", manager::standing_text(decision.standing), "\n");
-  out += policy::render_text(explanation.grounds);
-  out += policy::render_text(explanation.sources);
+  out += policy::explain::render_text(explanation.grounds);
+  out += policy::explain::render_text(explanation.sources);
   for (const auto& note : explanation.notes) out += base::cat("note: ", note, "\n");
   return out;
 }

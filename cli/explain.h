@@ -9,7 +9,7 @@
 #include "kube/client.h"
 #include "manager/settings/revision.h"
 #include "net/loop.h"
-#include "policy/overcommit/plugins.h"
+#include "policy/sell/overcommit/plugins.h"
 
 namespace tidemark::cli {
 
@@ -17,9 +17,9 @@ struct ExplainOptions {
   std::string node;
   std::string config_namespace = "koordinator-system";
   std::string config_name = "slo-controller-config";
-  manager::ZonesOf zones = [](std::string_view) { return policy::Zones(); };
-  policy::PluginSet plugins;  // what the manager runs with
-  std::string journal;        // the folder of the manager's journal, for what the manager alone remembers; "": not read
+  manager::ZonesOf zones = [](std::string_view) { return policy::waterline::Zones(); };
+  policy::sell::PluginSet plugins;  // what the manager runs with
+  std::string journal;  // the folder of the manager's journal, for what the manager alone remembers; "": not read
   bool json = false;
   base::Duration limit = std::chrono::seconds(30);
 };

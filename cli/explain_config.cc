@@ -14,12 +14,12 @@
 #include "model/names.h"
 #include "operate/get.h"
 #include "operate/pools.h"
-#include "policy/node_rules/lines_held.h"
-#include "policy/node_rules/node_rules.h"
-#include "policy/node_rules/read.h"
-#include "policy/nodeslo/origin.h"
-#include "policy/overcommit/strategy_origin.h"
-#include "policy/render/config_text.h"
+#include "policy/explain/config_text.h"
+#include "policy/protect/node_rules.h"
+#include "policy/sell/overcommit/strategy_origin.h"
+#include "policy/settings/nodeslo/lines_held.h"
+#include "policy/settings/nodeslo/origin.h"
+#include "policy/settings/nodeslo/read_rules.h"
 
 namespace tidemark::cli {
 namespace {
@@ -30,11 +30,11 @@ std::optional<std::string_view> annotation(const kube::Node& node, std::string_v
 }
 
 // Raised lines that have ended: the agent ends them by its own clock if no manager does
-// (policy/node_rules/lines_held.h).
+// (policy/settings/nodeslo/lines_held.h).
 std::string ended_lines(std::string_view slo_bytes, base::WallTime now, kube::Interner& interner) {
   const auto slo = kube::decode_node_slo(slo_bytes, {}, interner);
   if (!slo) return "";
-  return policy::to_string(policy::lines_held(policy::next_node_rules({}, slo->spec).rules, now));
+  return to_string(policy::settings::lines_held(policy::settings::next_node_rules({}, slo->spec).rules, now));
 }
 
 }  // namespace
@@ -57,7 +57,7 @@ net::Task<Result<std::string>> explain_config(net::EventLoop& loop, kube::Client
             co_await operate::get_if_there(client, kube::kNodeSlos, "", options.node, options.limit));
 
   const auto labels = manager::labels_of(node);
-  policy::ConfigInForce shown;
+  policy::explain::ConfigInForce shown;
   // Settings reach the nodes in steps: shows the texts in force on this node. If they are unknown, the present ones.
   const auto settings = manager::effective_settings(maps, node, options.zones);
   if (settings) {
@@ -71,7 +71,7 @@ net::Task<Result<std::string>> explain_config(net::EventLoop& loop, kube::Client
   }
   const auto source = [&](std::string_view key) {
     if (!settings) return manager::config_source(maps.slo ? &*maps.slo : nullptr, key);
-    policy::ConfigSource text;
+    model::ConfigSource text;
     const auto& texts = settings->revision.texts.slo;
     if (const auto at = texts.find(std::string(key)); at != texts.end()) text.text = at->second;
     return text;
@@ -79,10 +79,10 @@ net::Task<Result<std::string>> explain_config(net::EventLoop& loop, kube::Client
   shown.node = options.node;
   shown.config_map = base::cat(options.config_namespace, "/", options.config_name);
   shown.config_map_found = maps.slo.has_value();
-  shown.parts.push_back(policy::colocation_in_force(source(model::kColocationConfigKey), labels,
-                                                    annotation(node, model::kColocationStrategyAnnotation)));
+  shown.parts.push_back(policy::sell::colocation_in_force(source(model::kColocationConfigKey), labels,
+                                                          annotation(node, model::kColocationStrategyAnnotation)));
   const auto bandwidth = annotation(node, model::kNetworkBandwidthAnnotation);
-  policy::SloConfig config;
+  policy::settings::SloConfig config;
   TM_CO_TRY(const auto stored, co_await manager::read_desired(client, options.config_namespace, options.limit));
   const auto overrides = operate::overrides_in(stored);
   if (!overrides) shown.notes.push_back(base::cat("overrides of the water line: ", overrides.error().message));
@@ -103,9 +103,9 @@ net::Task<Result<std::string>> explain_config(net::EventLoop& loop, kube::Client
     shown.notes.push_back(base::cat("annotation ", model::kNodeSettingsAnnotation, ": ",
                                     model::reason_sentence(*own.note), ": ", own.problem));
   }
-  policy::SloLayers layers;
+  policy::settings::SloLayers layers;
   if (settings) {
-    const policy::Pool& pool = policy::pool_of(settings->revision.tidemark, labels);
+    const model::Pool& pool = policy::waterline::pool_of(settings->revision.tidemark, labels);
     layers.pool = &pool.nodeslo;
     shown.agent = manager::agent_word(settings->revision, pool);
   }
@@ -115,37 +115,41 @@ net::Task<Result<std::string>> explain_config(net::EventLoop& loop, kube::Client
     if (settings && !problem.empty())
       shown.notes.push_back(base::cat("refused, the last good text is in force: ", problem));
   };
-  refused(policy::next_config({}, live(model::kColocationConfigKey)).problem);
-  for (const auto& info : policy::slo_parts()) {
-    refused(policy::next_slo_part(info.part, live(info.key)).problem);
-    shown.parts.push_back(policy::slo_in_force(info.part, source(info.key), labels, bandwidth, calendar, layers));
-    auto step = policy::next_slo_part(info.part, source(info.key));
+  refused(policy::sell::next_config({}, live(model::kColocationConfigKey)).problem);
+  for (const auto& info : policy::settings::slo_parts()) {
+    refused(policy::settings::next_slo_part(info.part, live(info.key)).problem);
+    shown.parts.push_back(
+        policy::settings::slo_in_force(info.part, source(info.key), labels, bandwidth, calendar, layers));
+    auto step = policy::settings::next_slo_part(info.part, source(info.key));
     if (step.next) config.parts[static_cast<std::size_t>(info.part)] = std::move(*step.next);
   }
-  const auto spec = policy::slo_for(config, labels, bandwidth,
-                                    calendar ? std::optional(policy::slo_shift(calendar->line)) : std::nullopt, layers);
-  if (auto text = policy::without_effect_text(policy::next_node_rules({}, policy::slo_spec_json(spec)).rules);
+  const auto spec = policy::settings::slo_for(
+      config, labels, bandwidth, calendar ? std::optional(policy::settings::slo_shift(calendar->line)) : std::nullopt,
+      layers);
+  if (auto text = policy::protect::without_effect_text(
+          policy::settings::next_node_rules({}, policy::settings::slo_spec_json(spec)).rules);
       !text.empty()) {
     shown.notes.push_back(std::move(text));
   }
   if (object) {
-    const auto wanted = policy::slo_fingerprint(spec);
+    const auto wanted = policy::settings::slo_fingerprint(spec);
     shown.object.emplace();
-    for (std::size_t i = 0; i < policy::kSloParts; ++i) {
+    for (std::size_t i = 0; i < model::kSloParts; ++i) {
       if (object->fingerprint.parts[i] != wanted.parts[i])
-        shown.object->differs.emplace_back(policy::slo_parts()[i].field);
+        shown.object->differs.emplace_back(policy::settings::slo_parts()[i].field);
     }
     if (settings) {
       // What is granted and asked for is taken as it stands there; the rest of what is ours can be told from here.
       const auto decision = manager::decide_node_slo(&node, &*object, settings->revision, loop.clock().wall(),
                                                      overrides ? &*overrides : nullptr);
-      if (decision.spec.ours && policy::slo_fingerprint(decision.spec).ours != object->fingerprint.ours) {
-        shown.object->differs.emplace_back(
-            base::cat(policy::kSloExtensions, ".", policy::kSloObject, ".", policy::kSloOurs));
+      if (decision.spec.ours && policy::settings::slo_fingerprint(decision.spec).ours != object->fingerprint.ours) {
+        shown.object->differs.emplace_back(base::cat(policy::settings::kSloExtensions, ".",
+                                                     policy::settings::kSloObject, ".", policy::settings::kSloOurs));
       }
     }
   }
-  co_return options.json ? policy::render_json(shown).dump_pretty() + "\n" : policy::render_text(shown);
+  co_return options.json ? policy::explain::render_json(shown).dump_pretty() + "\n"
+                         : policy::explain::render_text(shown);
 }
 
 }  // namespace tidemark::cli

@@ -20,10 +20,10 @@
 #include "model/names.h"
 #include "model/take_back.h"
 #include "operate/get.h"
-#include "policy/drain/drain.h"
-#include "policy/pools/parse.h"
-#include "policy/render/overcommit_text.h"
-#include "policy/render/why.h"
+#include "policy/evict/drain.h"
+#include "policy/explain/overcommit_text.h"
+#include "policy/explain/why.h"
+#include "policy/settings/config/parse.h"
 #include "yarn_operator/clusters.h"
 #include "yarn_operator/node_map.h"
 #include "yarn_operator/objects.h"
@@ -47,10 +47,10 @@ struct Asked {
 };
 
 struct Found {
-  policy::YarnNode share;
-  policy::YarnTotal total;
+  policy::sell::YarnNode share;
+  policy::sell::YarnTotal total;
   std::string pool;
-  policy::Mode mode = policy::Mode::kEnforce;
+  model::Mode mode = model::Mode::kEnforce;
   std::vector<Holder> pods;  // the largest first
   std::optional<model::YarnOffer> offer;
   std::optional<model::YarnBook> book;
@@ -72,7 +72,7 @@ struct Found {
 };
 
 std::string amount_text(Resources amount) {
-  return base::cat(policy::amount_text(amount.cpu), ", ", policy::amount_text(amount.memory));
+  return base::cat(policy::explain::amount_text(amount.cpu), ", ", policy::explain::amount_text(amount.memory));
 }
 
 Json amount_json(Resources amount) {
@@ -180,7 +180,7 @@ net::Task<Result<void>> read_pool(kube::Client& client, const ExplainYarnOptions
   TM_CO_TRY(const auto map,
             co_await operate::config_map(client, options.config_namespace, std::string(model::kTidemarkConfigName),
                                          options.limit, interner));
-  policy::TidemarkSource source;
+  policy::settings::TidemarkSource source;
   std::string text;
   source.found = map.has_value();
   if (map) {
@@ -189,14 +189,15 @@ net::Task<Result<void>> read_pool(kube::Client& client, const ExplainYarnOptions
       source.text = text;
     }
   }
-  const auto step = policy::next_tidemark_config({}, source, source.text ? options.zones(text) : policy::Zones());
+  const auto step = policy::settings::next_tidemark_config(
+      {}, source, source.text ? options.zones(text) : policy::waterline::Zones());
   if (!step.state.config) {
-    found.mode = policy::Mode::kObserve;
+    found.mode = model::Mode::kObserve;
     found.notes.push_back(base::cat(model::kTidemarkConfigName, " cannot be read: ", step.problem,
                                     "; an operator that read it while it was good goes by that"));
     co_return Result<void>();
   }
-  const policy::Pool& pool = yarn_operator::pool_of_node(*step.state.config, node);
+  const model::Pool& pool = yarn_operator::pool_of_node(*step.state.config, node);
   found.pool = pool.name;
   found.mode = pool.modes.yarn;
   co_return Result<void>();
@@ -232,8 +233,8 @@ void read_held_back(const kube::Node& node, base::WallTime now, Found& found) {
   if (found.held_back) found.share.keep_mib = found.held_back->keep_mib;
 }
 
-std::string difference(const policy::YarnTotal& wanted, const hadoop::Resource& is,
-                       const policy::YarnTotalConfig& config) {
+std::string difference(const policy::sell::YarnTotal& wanted, const hadoop::Resource& is,
+                       const policy::sell::YarnTotalConfig& config) {
   const std::int64_t memory = is.memory_mib - wanted.memory_mib;
   const std::int64_t vcores = is.vcores - wanted.vcores;
   if (memory == 0 && vcores == 0) return "as it is to be";
@@ -243,7 +244,7 @@ std::string difference(const policy::YarnTotal& wanted, const hadoop::Resource& 
   };
   const std::string of_memory = part(memory, "MiB"),
                     of_cpu = part(vcores, vcores == 1 || vcores == -1 ? "vcore" : "vcores");
-  const bool waits = policy::yarn_growth_waits({is.memory_mib, is.vcores}, wanted, config);
+  const bool waits = policy::sell::yarn_growth_waits({is.memory_mib, is.vcores}, wanted, config);
   return base::cat(of_memory, of_memory.empty() || of_cpu.empty() ? "" : ", ", of_cpu,
                    waits ? ": so little growth waits until it is more" : "");
 }
@@ -262,7 +263,7 @@ std::string sold_text(const model::YarnBook& book) {
 std::string as_text(const Found& found, const ExplainYarnOptions& options) {
   std::string out =
       base::cat("node ", options.node, ": YARN is to have ", total_text(found.total.memory_mib, found.total.vcores),
-                "\n  ", policy::why(found.total.reason), "\n");
+                "\n  ", policy::explain::why(found.total.reason), "\n");
   const auto row = [&](std::string_view name, const std::string& value) {
     out += base::cat("  ", name, std::string(name.size() < 22 ? 22 - name.size() : 1, ' '), value, "\n");
   };
@@ -295,9 +296,9 @@ std::string as_text(const Found& found, const ExplainYarnOptions& options) {
                                            "); ", sold_text(*found.book), found.book->waiting ? "; work waits" : ""));
   }
   row("the node", base::cat(found.share.ready ? "ready" : "not ready", found.share.cordoned ? ", cordoned" : "", ", ",
-                            policy::to_string(found.share.state), " for YARN"));
+                            to_string(found.share.state), " for YARN"));
   if (!found.agent.empty()) row("its agent", found.agent);
-  if (!found.pool.empty()) row("its pool", base::cat(found.pool, ", ", policy::to_string(found.mode), " for YARN"));
+  if (!found.pool.empty()) row("its pool", base::cat(found.pool, ", ", to_string(found.mode), " for YARN"));
   if (found.nm) {
     row("its NodeManager", found.nm->text());
   } else {
@@ -331,7 +332,7 @@ std::string as_json(const Found& found, const ExplainYarnOptions& options) {
   Json out = Json::object({{"schema", 1}, {"node", Json(options.node)}});
   out["total"] = total_json(found.total.memory_mib, found.total.vcores);
   out["told"] = Json(found.total.send);
-  out["why"] = policy::why_json(found.total.reason);
+  out["why"] = policy::explain::why_json(found.total.reason);
   if (found.share.origin) out["origin"] = amount_json(*found.share.origin);
   out["podsHold"] = amount_json(found.share.pods);
   out["othersHold"] = amount_json(found.share.others);
@@ -361,10 +362,10 @@ std::string as_json(const Found& found, const ExplainYarnOptions& options) {
   if (found.book) out["book"] = Json::parse(model::format_yarn_book(*found.book)).value_or(Json());
   out["ready"] = Json(found.share.ready);
   out["cordoned"] = Json(found.share.cordoned);
-  out["state"] = Json(policy::to_string(found.share.state));
+  out["state"] = Json(to_string(found.share.state));
   if (!found.agent.empty()) out["agent"] = Json(found.agent);
   if (!found.pool.empty()) out["pool"] = Json(found.pool);
-  out["mode"] = Json(policy::to_string(found.mode));
+  out["mode"] = Json(to_string(found.mode));
   if (found.nm)
     out["nodeManager"] = Json::object({{"cluster", Json(found.nm->cluster)}, {"id", Json(found.nm->id.text())}});
   if (!found.mismatch.empty()) out["mismatch"] = Json(found.mismatch);
@@ -408,7 +409,7 @@ net::Task<Result<std::string>> explain_yarn(net::EventLoop& loop, kube::Client& 
   }
   read_book(node, found);
   if (found.offer) {
-    found.drains = policy::drain_in_force(found.offer->drain_by, now);
+    found.drains = policy::evict::drain_in_force(found.offer->drain_by, now);
     found.reclaim = found.offer->reclaim;
   }
   if (!found.reclaim.empty() || node.meta.annotations.has(model::kYarnGivenBackAnnotation)) {
@@ -428,7 +429,7 @@ net::Task<Result<std::string>> explain_yarn(net::EventLoop& loop, kube::Client& 
   }
   co_await ask_clusters(loop, random, options, input, found);
   found.share.state = yarn_operator::yarn_state_of(node, found.mode, class_on(found, options), now);
-  found.total = policy::yarn_total(found.share, options.totals);
+  found.total = policy::sell::yarn_total(found.share, options.totals);
   co_return options.json ? as_json(found, options) : as_text(found, options);
 }
 

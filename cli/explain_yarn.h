@@ -11,7 +11,7 @@
 #include "kube/client.h"
 #include "net/loop.h"
 #include "net/worker.h"
-#include "policy/yarn_total/yarn_total.h"
+#include "policy/sell/yarn_total.h"
 #include "yarn_operator/clusters.h"
 #include "yarn_operator/pool_modes.h"
 
@@ -20,8 +20,8 @@ namespace tidemark::cli {
 struct ExplainYarnOptions {
   std::string node;
   std::string config_namespace = "koordinator-system";
-  yarn_operator::ZonesOf zones = [](std::string_view) { return policy::Zones(); };
-  policy::YarnTotalConfig totals;
+  yarn_operator::ZonesOf zones = [](std::string_view) { return policy::waterline::Zones(); };
+  policy::sell::YarnTotalConfig totals;
   std::vector<yarn_operator::YarnCluster> clusters;  // to read from; empty: none is configured
   net::WorkerPool* workers = nullptr;                // for their names
   bool json = false;

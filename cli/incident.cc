@@ -132,12 +132,12 @@ class IncidentExamination {
         from_(base::format_rfc3339_micro(question_.from)),
         to_(base::format_rfc3339_micro(question_.to)) {}
 
-  Result<policy::IncidentReport> examine() {
+  Result<policy::explain::IncidentReport> examine() {
     TM_TRY_VOID(lines_.begin());
     TM_TRY(node_, find_node());
     TM_TRY_VOID(lines_.each(Lines::Which::kRecord, [&](std::string_view line) { take_record(line); }));
     in_order(records_);
-    if (const model::TaskRecord* task = policy::find_task(records_, question_)) {
+    if (const model::TaskRecord* task = policy::explain::find_task(records_, question_)) {
       subject_.task = task->task;
       subject_.group = task->group;
     }
@@ -145,7 +145,7 @@ class IncidentExamination {
     subject_.name = question_.name;
     TM_TRY_VOID(lines_.each(Lines::Which::kAudit, [&](std::string_view line) { take_audit(line); }));
     in_order(audit_);
-    return policy::judge_incident(question_, {records_, audit_, audit_begins_, lost_});
+    return policy::explain::judge_incident(question_, {records_, audit_, audit_begins_, lost_});
   }
 
  private:
@@ -232,16 +232,16 @@ class IncidentExamination {
     }
     if (!audit_begins_) audit_begins_ = read->line.time;
     audit_begins_ = std::min(*audit_begins_, read->line.time);
-    const auto reach = policy::reach_of(read->line, subject_);
-    if (in_time || reach != policy::DeedReach::kElsewhere) audit_.push_back(std::move(read->line));
+    const auto reach = policy::explain::reach_of(read->line, subject_);
+    if (in_time || reach != policy::explain::DeedReach::kElsewhere) audit_.push_back(std::move(read->line));
   }
 
   const IncidentOptions& options_;
-  const policy::IncidentQuestion& question_;
+  const policy::explain::IncidentQuestion& question_;
   Lines lines_;
   std::string first_, last_, from_, to_;
   std::string node_;
-  policy::DeedSubject subject_;
+  policy::explain::DeedSubject subject_;
   std::vector<model::NodeRecord> records_;
   std::vector<model::AuditLine> audit_;
   std::optional<base::WallTime> audit_begins_;
@@ -251,8 +251,8 @@ class IncidentExamination {
 
 }  // namespace
 
-Result<policy::IncidentQuestion> parse_incident_task(std::string_view text) {
-  policy::IncidentQuestion question;
+Result<policy::explain::IncidentQuestion> parse_incident_task(std::string_view text) {
+  policy::explain::IncidentQuestion question;
   const auto slash = text.find('/');
   if (slash != std::string_view::npos) question.ns = text.substr(0, slash);
   question.name = slash == std::string_view::npos ? text : text.substr(slash + 1);
@@ -262,7 +262,7 @@ Result<policy::IncidentQuestion> parse_incident_task(std::string_view text) {
   return question;
 }
 
-Result<policy::IncidentReport> examine_incident(const IncidentOptions& options) {
+Result<policy::explain::IncidentReport> examine_incident(const IncidentOptions& options) {
   return IncidentExamination(options).examine();
 }
 

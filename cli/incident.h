@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
-#include "policy/incident/incident.h"
+#include "policy/explain/incident.h"
 
 namespace tidemark::cli {
 
@@ -18,16 +18,16 @@ inline constexpr std::string_view kStandardInput = "-";
 inline constexpr base::Duration kIncidentLongest = std::chrono::hours(24 * 7);
 
 struct IncidentOptions {
-  policy::IncidentQuestion question;
+  policy::explain::IncidentQuestion question;
   std::string state_dir;           // of the node's agent
   std::vector<std::string> files;  // in place of it: lines of record and audit, of many nodes maybe
   std::string node;                // "": the one whose record has the task
 };
 
 // "shop/web-0", or a name without a namespace for what is no pod.
-Result<policy::IncidentQuestion> parse_incident_task(std::string_view text);
+Result<policy::explain::IncidentQuestion> parse_incident_task(std::string_view text);
 
 // kNotFound: there is no record at all, or none of several nodes has the task.
-Result<policy::IncidentReport> examine_incident(const IncidentOptions& options);
+Result<policy::explain::IncidentReport> examine_incident(const IncidentOptions& options);
 
 }  // namespace tidemark::cli

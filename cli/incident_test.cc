@@ -145,7 +145,7 @@ TEST_F(IncidentFilesTest, DamagedLinesCountAsLost) {
   put("audit.jsonl", write("n1", -5h, "-1", "100") + "\n{\"schema\":1,\n");
   const auto report = examine_incident(options);
   ASSERT_TRUE(report) << report.error().message;
-  EXPECT_EQ(report->verdict, policy::IncidentVerdict::kCannotTell);
+  EXPECT_EQ(report->verdict, policy::explain::IncidentVerdict::kCannotTell);
   EXPECT_EQ(report->recorded, 90s);
 }
 

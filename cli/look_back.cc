@@ -14,11 +14,11 @@
 #include "manager/record/decision_journal.h"
 #include "manager/record/replay.h"
 #include "model/reason.h"
-#include "policy/pools/pools.h"
-#include "policy/render/grounds_text.h"
-#include "policy/render/offer_text.h"
-#include "policy/render/overcommit_text.h"
-#include "policy/render/sources_text.h"
+#include "policy/explain/grounds_text.h"
+#include "policy/explain/offer_text.h"
+#include "policy/explain/overcommit_text.h"
+#include "policy/explain/sources_text.h"
+#include "policy/waterline/pools.h"
 
 namespace tidemark::cli {
 namespace {
@@ -46,10 +46,11 @@ std::string done_text(const manager::DecisionDone& done) {
 
 // What the decision rested on, as far as a record tells; those of older versions do not tell which revisions of
 // objects.
-std::vector<policy::Source> sources_then(const manager::DecisionRecord& record, const policy::Grounds& grounds) {
+std::vector<policy::explain::Source> sources_then(const manager::DecisionRecord& record,
+                                                  const policy::explain::Grounds& grounds) {
   const std::string& node = record.snapshot.name;
   const auto& metric = record.snapshot.metric;
-  std::vector<policy::Source> sources;
+  std::vector<policy::explain::Source> sources;
   const auto add = [&](std::string object, std::string gives, std::vector<std::string_view> terms,
                        std::string revision = "") {
     sources.push_back(
@@ -80,7 +81,7 @@ std::vector<policy::Source> sources_then(const manager::DecisionRecord& record, 
       "percentages, policies and ratios, pool, calendar, profile, ledger",
       {"margin", "cap", "policy", "unallocatedShare", "staticShare", "normalization", "ratioPercent", "amplification",
        "pool", "settings", "revision", "offer"});
-  if (record.basis.guard != policy::PoolGuard()) {
+  if (record.basis.guard != policy::sell::PoolGuard()) {
     add("budgets", "what evictions let the pool do", {"evictions", "offer"});
   }
   if (!record.basis.overrides.empty()) {
@@ -92,23 +93,25 @@ std::vector<policy::Source> sources_then(const manager::DecisionRecord& record, 
   return sources;
 }
 
-std::string explanation(const manager::NodeDecision& decision, const policy::Grounds& grounds,
-                        const std::vector<policy::Source>& sources, const std::vector<std::string>& notes, bool json) {
-  const policy::OfferNames names{decision.strategy().profile, decision.calendar, &decision.basis.overrides,
-                                 policy::back_off_left(*decision.pool, decision.basis.evicted, decision.basis.mono)};
+std::string explanation(const manager::NodeDecision& decision, const policy::explain::Grounds& grounds,
+                        const std::vector<policy::explain::Source>& sources, const std::vector<std::string>& notes,
+                        bool json) {
+  const policy::explain::OfferNames names{
+      decision.strategy().profile, decision.calendar, &decision.basis.overrides,
+      policy::sell::back_off_left(*decision.pool, decision.basis.evicted, decision.basis.mono)};
   if (json) {
-    Json out = policy::render_json(decision.offer.plan, decision.snapshot, decision.strategy());
-    policy::add_json(out, grounds);
-    out["offer"] = policy::render_json(decision.offer, names);
-    out["sources"] = policy::render_json(sources);
+    Json out = policy::explain::render_json(decision.offer.plan, decision.snapshot, decision.strategy());
+    policy::explain::add_json(out, grounds);
+    out["offer"] = policy::explain::render_json(decision.offer, names);
+    out["sources"] = policy::explain::render_json(sources);
     out["notes"] = Json::array();
     for (const auto& note : notes) out["notes"].as_array().push_back(Json(note));
     return out.dump_pretty() + "\n";
   }
-  std::string out = policy::render_text(decision.offer.plan, decision.snapshot, decision.strategy());
-  out += policy::render_text(decision.offer, names);
-  out += policy::render_text(grounds);
-  out += policy::render_text(sources);
+  std::string out = policy::explain::render_text(decision.offer.plan, decision.snapshot, decision.strategy());
+  out += policy::explain::render_text(decision.offer, names);
+  out += policy::explain::render_text(grounds);
+  out += policy::explain::render_text(sources);
   for (const auto& note : notes) out += base::cat("note: ", note, "\n");
   return out;
 }
@@ -243,22 +246,22 @@ Result<void> with_last(const LookBack& options, const std::function<Result<void>
 }
 
 // What a record tells of it. The pods of a record have no names, and it does not say how far a roll-out had come.
-policy::Grounds grounds_then(const manager::DecisionRecord& record, const manager::Revision& revision) {
-  const policy::Pool& pool = policy::pool_of(revision.tidemark, record.basis.labels);
-  policy::Grounds grounds;
+policy::explain::Grounds grounds_then(const manager::DecisionRecord& record, const manager::Revision& revision) {
+  const model::Pool& pool = policy::waterline::pool_of(revision.tidemark, record.basis.labels);
+  policy::explain::Grounds grounds;
   grounds.now = record.basis.now;
   grounds.settings.hash = revision.hash;
   grounds.settings.pool = pool.name;
   grounds.settings.canary = pool.canary;
   grounds.evictions.guard = record.basis.guard;
-  grounds.evictions.back_off = policy::back_off_of(pool);
+  grounds.evictions.back_off = model::back_off_of(pool);
   if (const auto evicted = record.basis.evicted.last()) {
     grounds.evictions.evicted_ago = record.basis.mono - *evicted;
     grounds.evictions.side = record.basis.evicted.last_side();
     grounds.evictions.told_by = "as the manager saw it";
   }
   for (const model::PodView& pod : record.snapshot.pods) {
-    if (pod.warm_up) grounds.young.push_back(policy::young_pod(pod, record.snapshot));
+    if (pod.warm_up) grounds.young.push_back(policy::explain::young_pod(pod, record.snapshot));
   }
   return grounds;
 }
@@ -291,7 +294,7 @@ Result<std::string> explain_node_at(const LookBack& options) {
           "the journal does not record whether all nodes had these settings; `list revisions` shows when each took "
           "effect");
     }
-    const policy::Grounds grounds = grounds_then(record, *revision);
+    const policy::explain::Grounds grounds = grounds_then(record, *revision);
     answer = explanation(decision, grounds, sources_then(record, grounds), notes, options.json);
     return {};
   }));
@@ -308,10 +311,10 @@ Result<operate::Remembered> remembered_of(const std::string& directory, const st
     }
     const manager::DecisionBasis& basis = found.replayed.record.basis;
     const auto* revision = found.decisions.settings(found.replayed.record.settings);
-    const policy::Pool& pool = policy::pool_of(revision->tidemark, basis.labels);
+    const model::Pool& pool = policy::waterline::pool_of(revision->tidemark, basis.labels);
     remembered.now = basis.mono + std::max(now - basis.now, base::Duration(0));
     remembered.state =
-        policy::without_unheard(found.replayed.decision.state, found.unheard, pool.motion, remembered.now);
+        policy::sell::without_unheard(found.replayed.decision.state, found.unheard, pool.motion, remembered.now);
     remembered.unheard = found.unheard;
     remembered.least_ever = basis.least_ever;
     remembered.evicted = basis.evicted;

@@ -56,7 +56,7 @@ class LookBackTest : public ::testing::Test {
         basis.state.motion = {};
         basis.kubernetes.taken_back = basis.yarn.taken_back = false;
       }
-      motion = policy::pool_of(revision.tidemark, basis.labels).motion;
+      motion = policy::waterline::pool_of(revision.tidemark, basis.labels).motion;
       const auto decision = manager::decide(snapshot, basis, revision);
       auto entry = manager::draft(decision, settings);
       manager::finish(entry, manager::done_of(decision, model::Reason::kWriteMoved, RecordedResult::kWritten, "", 1));
@@ -92,9 +92,9 @@ class LookBackTest : public ::testing::Test {
 
   std::string folder;
   std::string bytes;
-  std::size_t begun = 0;        // the first byte behind the start record
-  std::size_t last = 0;         // the first byte of the last decision
-  policy::MotionConfig motion;  // of the last decision's pool
+  std::size_t begun = 0;       // the first byte behind the start record
+  std::size_t last = 0;        // the first byte of the last decision
+  model::MotionConfig motion;  // of the last decision's pool
 };
 
 TEST_F(LookBackTest, ReplayIsExactIfAllIsReadable) {
@@ -179,7 +179,7 @@ TEST_F(LookBackTest, UsesLastDecisionUnlessAnotherManagerLedSince) {
   EXPECT_TRUE(says(remembered_of(folder, "n1", kStart + 5min).error().message, "no longer led from"));
 }
 
-// The manager subtracts such time from its memory (policy/motion), and so does the reader.
+// The manager subtracts such time from its memory (policy/sell), and so does the reader.
 TEST_F(LookBackTest, ManagerOutageIsNotNodeSilence) {
   const auto recorded = bytes;
   const auto unheard = [&](std::vector<manager::SilenceRecord> records, base::Duration after) {
@@ -208,7 +208,7 @@ TEST_F(LookBackTest, ManagerOutageIsNotNodeSilence) {
   unheard({begins, ends}, 50min);
   const auto state = remembered_of(folder, "n1", kStart + 50min)->state;
   EXPECT_NE(state, plain.state);
-  EXPECT_EQ(state, policy::without_unheard(plain.state, 11min, motion, plain.now));
+  EXPECT_EQ(state, policy::sell::without_unheard(plain.state, 11min, motion, plain.now));
   journal::append_frame(bytes, std::string(1, manager::kSilenceRecord + 1) + "of a newer program");
   write(bytes);
   EXPECT_TRUE(replay().exact);

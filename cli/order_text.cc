@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "policy/render/state_text.h"
+#include "policy/explain/state_text.h"
 
 namespace tidemark::cli {
 namespace {
@@ -50,7 +50,7 @@ std::string render_text(const OrderReport& report, const OrderOptions& options) 
   constexpr std::size_t kShownMax = 50;
   const auto counts = counts_of(report);
   const auto count = [&](OrderOutcome outcome) { return counts.at(static_cast<std::size_t>(outcome)); };
-  std::string out = base::cat(policy::to_string(options.command.wish), " ", scope_word(options.scope));
+  std::string out = base::cat(to_string(options.command.wish), " ", scope_word(options.scope));
   if (!options.pool.empty()) out += base::cat(" ", options.pool);
   out += base::cat(report.dry_run ? " (dry run, nothing was written): " : ": ", report.nodes.size(),
                    report.nodes.size() == 1 ? " node, " : " nodes, ", count(OrderOutcome::kWritten),
@@ -75,15 +75,15 @@ std::string render_text(const OrderReport& report, const OrderOptions& options) 
   std::size_t shown = 0;
   for (const auto& node : report.nodes) {
     const bool problem = node.outcome == OrderOutcome::kFailed;
-    const bool stricter = has_state(node.outcome) && options.command.wish != policy::Wish::kOff &&
-                          node.state.strictest() > static_cast<policy::NodeState>(options.command.wish);
+    const bool stricter = has_state(node.outcome) && options.command.wish != policy::state::Wish::kOff &&
+                          node.state.strictest() > static_cast<model::NodeState>(options.command.wish);
     const bool alone = options.scope == OrderScope::kNode && has_state(node.outcome);
     if (!problem && !stricter && !alone && node.outcome != OrderOutcome::kSuperseded) continue;
     if (++shown > kShownMax) continue;
     out += base::cat("  ", node.name, ": ",
                      problem ? node.problem
-                             : base::cat(stricter ? "still " : "", policy::state_words(node.state), " (",
-                                         policy::decided_words(node.state), ")"),
+                             : base::cat(stricter ? "still " : "", policy::explain::state_words(node.state), " (",
+                                         policy::explain::decided_words(node.state), ")"),
                      "\n");
   }
   if (shown > kShownMax) out += base::cat("  and ", shown - kShownMax, " more; -o json shows all\n");
@@ -91,11 +91,10 @@ std::string render_text(const OrderReport& report, const OrderOptions& options) 
 }
 
 Json render_json(const OrderReport& report, const OrderOptions& options) {
-  Json out = Json::object({{"schema", 1},
-                           {"verb", Json(policy::to_string(options.command.wish))},
-                           {"scope", Json(scope_word(options.scope))}});
+  Json out = Json::object(
+      {{"schema", 1}, {"verb", Json(to_string(options.command.wish))}, {"scope", Json(scope_word(options.scope))}});
   if (!options.pool.empty()) out["pool"] = Json(options.pool);
-  out["only"] = names_json(policy::part_words(options.command.only));
+  out["only"] = names_json(policy::state::part_words(options.command.only));
   out["dryRun"] = report.dry_run;
   out["stored"] = report.stored || report.was_stored;
   out["notes"] = names_json(report.notes);
@@ -109,7 +108,7 @@ Json render_json(const OrderReport& report, const OrderOptions& options) {
   for (const auto& node : report.nodes) {
     Json entry = Json::object({{"name", Json(node.name)}, {"outcome", Json(to_string(node.outcome))}});
     if (has_state(node.outcome)) {
-      const Json state = policy::render_json(node.state);
+      const Json state = policy::explain::render_json(node.state);
       for (const auto& [key, value] : state.as_object()) entry[key] = value;
     }
     if (!node.problem.empty()) entry["problem"] = Json(node.problem);

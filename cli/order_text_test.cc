@@ -12,7 +12,7 @@ struct Example {
   operate::OrderOptions options;
   operate::OrderReport report;
 
-  Example(operate::OrderScope scope, policy::Wish wish) {
+  Example(operate::OrderScope scope, policy::state::Wish wish) {
     options.scope = scope;
     options.command.wish = wish;
     options.command.by = "ann";
@@ -25,20 +25,20 @@ struct Example {
 };
 
 TEST(OrderText, NamesMissingNode) {
-  Example example(operate::OrderScope::kNode, policy::Wish::kOff);
+  Example example(operate::OrderScope::kNode, policy::state::Wish::kOff);
   example.node("nowhere", OrderOutcome::kFailed).problem = "node not found";
   EXPECT_TRUE(example.has("  nowhere: node not found\n")) << example.text();
 }
 
 TEST(OrderText, NamesNodeThatAnotherOrderKeepsOff) {
-  Example example(operate::OrderScope::kCluster, policy::Wish::kOn);
+  Example example(operate::OrderScope::kCluster, policy::state::Wish::kOn);
   auto& state = example.node("a", OrderOutcome::kWritten).state;
-  state.k8s = state.yarn = policy::NodeState::kOff;
+  state.k8s = state.yarn = model::NodeState::kOff;
   EXPECT_TRUE(example.has("  a: still off (")) << example.text();
 }
 
 TEST(OrderText, SaysThatNotAllNodesWereReached) {
-  Example example(operate::OrderScope::kCluster, policy::Wish::kOff);
+  Example example(operate::OrderScope::kCluster, policy::state::Wish::kOff);
   example.node("a", OrderOutcome::kWritten);
   example.report.incomplete = "listing nodes: the server went away";
   EXPECT_TRUE(example.has("1 marked")) << example.text();

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "policy/render/override_text.h"
+#include "policy/explain/override_text.h"
 
 namespace tidemark::cli {
 namespace {
@@ -16,15 +16,15 @@ std::string scope_text(std::string_view pool) {
   return pool.empty() ? "cluster" : cat("pool ", pool);
 }
 
-Json line_json(const policy::LinePlan& line) {
-  const auto side = [](const policy::LineTerms& terms) {
+Json line_json(const model::LinePlan& line) {
+  const auto side = [](const model::LineTerms& terms) {
     return Json::object({{"holdPercent", terms.hold}, {"sellPercent", terms.sell}});
   };
   return Json::object({{"cpu", side(line.cpu)}, {"memory", side(line.memory)}});
 }
 
-std::string side_text(std::string_view name, const policy::LineTerms& before, const policy::LineTerms& after) {
-  const auto one = [](const policy::LineTerms& terms) {
+std::string side_text(std::string_view name, const model::LineTerms& before, const model::LineTerms& after) {
+  const auto one = [](const model::LineTerms& terms) {
     return terms.hold == terms.sell ? cat(terms.sell, " %") : cat(terms.hold, " % (", terms.sell, " % sold)");
   };
   return before.hold == after.hold && before.sell == after.sell
@@ -37,15 +37,16 @@ std::string side_text(std::string_view name, const policy::LineTerms& before, co
 std::string render_text(const OverrideReport& report) {
   std::string out = cat("override ", scope_text(report.pool), report.dry_run ? " (dry run, nothing was written)" : "");
   switch (report.effect) {
-    case policy::OverrideEffect::kAlready:
-      out += cat(": in force already: ", override_text(*report.after));
+    case policy::state::OverrideEffect::kAlready:
+      out += cat(": in force already: ", policy::explain::override_text(*report.after));
       break;
-    case policy::OverrideEffect::kNothing:
+    case policy::state::OverrideEffect::kNothing:
       out += ": none exists, nothing to remove";
       break;
-    case policy::OverrideEffect::kSet:
-      out += report.after ? cat(": ", override_text(*report.after)) : ": taken back, the calendar holds";
-      if (report.before) out += cat("; before: ", override_text(*report.before));
+    case policy::state::OverrideEffect::kSet:
+      out +=
+          report.after ? cat(": ", policy::explain::override_text(*report.after)) : ": taken back, the calendar holds";
+      if (report.before) out += cat("; before: ", policy::explain::override_text(*report.before));
       break;
   }
   out += "\n";
@@ -65,8 +66,8 @@ Json render_json(const OverrideReport& report) {
                            {"dryRun", report.dry_run},
                            {"effect", Json(kEffects[static_cast<std::size_t>(report.effect)])}});
   if (!report.pool.empty()) out["pool"] = Json(report.pool);
-  out["before"] = report.before ? policy::override_json(*report.before) : Json(nullptr);
-  out["override"] = report.after ? policy::override_json(*report.after) : Json(nullptr);
+  out["before"] = report.before ? policy::explain::override_json(*report.before) : Json(nullptr);
+  out["override"] = report.after ? policy::explain::override_json(*report.after) : Json(nullptr);
   if (report.nodes) out["nodes"] = Json(static_cast<std::int64_t>(*report.nodes));
   if (report.line) {
     out["line"] = Json::object({{"before", line_json(report.line->before)}, {"after", line_json(report.line->after)}});

@@ -40,7 +40,8 @@ class OverrideTest : public operate::testing::ApiInMemory {
       call("POST", "/api/v1/nodes", base::cat(R"({"metadata":{"name":")", name, R"(","labels":{"pool":"web"}}})"));
     }
   }
-  operate::OverrideOptions order(std::string pool, std::optional<policy::LinePercent> line, base::Duration lasts = 2h) {
+  operate::OverrideOptions order(std::string pool, std::optional<policy::waterline::LinePercent> line,
+                                 base::Duration lasts = 2h) {
     operate::OverrideOptions options;
     options.pool = std::move(pool);
     options.command = {line, "ann@ops", "a fire drill", clock.wall() + lasts};
@@ -59,13 +60,13 @@ class OverrideTest : public operate::testing::ApiInMemory {
 };
 
 TEST_F(OverrideTest, ShowsNewWaterLineAndStoresIt) {
-  EXPECT_EQ(text(order("web", policy::LinePercent{40, std::nullopt})),
+  EXPECT_EQ(text(order("web", policy::waterline::LinePercent{40, std::nullopt})),
             "override pool web: cpu 40 %, until 2026-01-01T14:00:00Z, by ann@ops: a fire drill\n"
             "  cpu: 60 % -> 40 %\n"
             "  memory: stays at 65 %\n"
             "  nodes of the pool now: 2\n");
   EXPECT_NE(stored().find(R"("name":"web","cpu":40)"), std::string::npos) << stored();
-  EXPECT_EQ(text(order("web", policy::LinePercent{40, std::nullopt})).substr(0, 44),
+  EXPECT_EQ(text(order("web", policy::waterline::LinePercent{40, std::nullopt})).substr(0, 44),
             "override pool web: in force already: cpu 40 ");
   EXPECT_EQ(
       text(order("web", std::nullopt)),
@@ -78,7 +79,7 @@ TEST_F(OverrideTest, ShowsNewWaterLineAndStoresIt) {
 }
 
 TEST_F(OverrideTest, ADryRunWritesNothing) {
-  auto options = order("web", policy::LinePercent{40, std::nullopt});
+  auto options = order("web", policy::waterline::LinePercent{40, std::nullopt});
   options.dry_run = true;
   EXPECT_NE(text(options).find("(dry run, nothing was written): cpu 40 %"), std::string::npos);
   const auto state =
@@ -87,24 +88,25 @@ TEST_F(OverrideTest, ADryRunWritesNothing) {
 }
 
 TEST_F(OverrideTest, ReportsNotesForTheOperator) {
-  const auto told = text(order("web", policy::LinePercent{80, std::nullopt}, 24h));
+  const auto told = text(order("web", policy::waterline::LinePercent{80, std::nullopt}, 24h));
   EXPECT_NE(told.find("the freeze sale of the calendar is in force in that time (2026-01-02T00:00:00Z): the override "
                       "outranks it"),
             std::string::npos)
       << told;
-  const auto brief = text(order("web", policy::LinePercent{80, std::nullopt}, 30min));
+  const auto brief = text(order("web", policy::waterline::LinePercent{80, std::nullopt}, 30min));
   EXPECT_NE(brief.find("cpu: 80 % -> 80 % (60 % sold)"), std::string::npos) << brief;
   EXPECT_NE(brief.find("within the lead of the calendar (1h0m0s)"), std::string::npos) << brief;
-  text(order("", policy::LinePercent{50, std::nullopt}));
-  const auto both = text(order("web", policy::LinePercent{80, 70}));
+  text(order("", policy::waterline::LinePercent{50, std::nullopt}));
+  const auto both = text(order("web", policy::waterline::LinePercent{80, 70}));
   EXPECT_NE(both.find("the whole cluster is overridden too"), std::string::npos) << both;
   EXPECT_NE(both.find("cpu: stays at 50 %"), std::string::npos) << both;
-  EXPECT_NE(text(order("", policy::LinePercent{45, std::nullopt})).find("pool web has an override of its own"),
-            std::string::npos);
+  EXPECT_NE(
+      text(order("", policy::waterline::LinePercent{45, std::nullopt})).find("pool web has an override of its own"),
+      std::string::npos);
 }
 
 TEST_F(OverrideTest, SuggestsNearestPoolName) {
-  const auto report = give(order("wed", policy::LinePercent{40, 40}));
+  const auto report = give(order("wed", policy::waterline::LinePercent{40, 40}));
   ASSERT_FALSE(report);
   EXPECT_EQ(report.error().kind, ErrorKind::kNotFound);
   EXPECT_NE(report.error().message.find("did you mean web?"), std::string::npos) << report.error().message;
@@ -115,7 +117,7 @@ TEST_F(OverrideTest, KeepsOtherOrdersInTheSameMap) {
   Json map = Json::object({{"metadata", Json::object({{"name", "tidemark-state"}})}});
   map["data"] = Json::object({{"state.json", R"({"schema":1,"generation":7,"pools":[]})"}});
   call("POST", kOverrideMaps, map.dump());
-  ASSERT_TRUE(give(order("web", policy::LinePercent{40, std::nullopt})));
+  ASSERT_TRUE(give(order("web", policy::waterline::LinePercent{40, std::nullopt})));
   const Json after = call("GET", base::cat(kOverrideMaps, "/tidemark-state"));
   EXPECT_EQ(after.text_at("data", "state.json"), R"({"schema":1,"generation":7,"pools":[]})");
   EXPECT_NE(after.text_at("data", "overrides.json"), "");

@@ -31,14 +31,14 @@ bool any_in(const Json& object, std::string_view list, const Is& is) {
 
 Result<void> PeerPods::take(std::string_view pod) {
   // Skips nearly all pods cheaply: there are very many.
-  if (!pod.contains(policy::kPeersContainer) && !pod.contains(kManagersImage)) return {};
+  if (!pod.contains(policy::state::kPeersContainer) && !pod.contains(kManagersImage)) return {};
   TM_TRY(const Json json, Json::parse(pod));
   const Json* meta = json.member("metadata");
   const Json* spec = json.member("spec");
   if (meta == nullptr || spec == nullptr) return {};
   kube::Interner interner;
   const auto decoded = agent::decode_pod_task(pod, {}, interner);
-  if (decoded && policy::runs_peers_agent(decoded->task, agents_namespace)) {
+  if (decoded && policy::state::runs_peers_agent(decoded->task, agents_namespace)) {
     agents_on.emplace(spec->text_at("nodeName"));
   }
   const auto is_manager = [](const Json& container) {

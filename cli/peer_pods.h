@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "base/result.h"
-#include "policy/stance/peer.h"
+#include "policy/state/peer.h"
 
 namespace tidemark::cli {
 
 struct PeerPods {
-  std::string agents_namespace{policy::kPeersNamespace};
+  std::string agents_namespace{policy::state::kPeersNamespace};
   std::set<std::string, std::less<>> agents_on{};  // nodes where koordlet runs, by the agent's own rule
   std::vector<std::string> managers{};             // "NAMESPACE/NAME" of pods that run the image koord-manager
 

@@ -11,7 +11,7 @@
 
 #include "base/text.h"
 #include "operate/testing/api_in_memory.h"
-#include "policy/rollout/stored.h"
+#include "policy/settings/rollout/stored.h"
 
 namespace tidemark::cli {
 namespace {
@@ -42,7 +42,7 @@ class PlanTest : public operate::testing::ApiInMemory {
   }
 };
 
-policy::SettingsTexts texts(int suppress_percent) {
+policy::settings::SettingsTexts texts(int suppress_percent) {
   return {{{"colocation-config", R"({"enable":true})"},
            {"resource-threshold-config",
             base::cat(R"({"clusterStrategy":{"enable":true,"cpuSuppressThresholdPercent":)", suppress_percent, "}}")}},
@@ -54,22 +54,23 @@ policy::SettingsTexts texts(int suppress_percent) {
 TEST_F(PlanTest, UsesRolloutSettingsIfFileLacksThem) {
   std::string first = "a";
   std::string second = "b";
-  if (policy::order_of(second) > policy::order_of(first)) {
+  if (policy::settings::order_of(second) > policy::settings::order_of(first)) {
     second = "bb";
-    for (int i = 0; policy::order_of(second) > policy::order_of(first); ++i) second = base::cat("b", i);
+    for (int i = 0; policy::settings::order_of(second) > policy::settings::order_of(first); ++i)
+      second = base::cat("b", i);
   }
   node(first);
   node(second);
   const auto one = texts(60);
   const auto two = texts(70);
-  auto book = policy::with_revision({}, one, {}, clock.wall());
-  book = policy::with_revision(std::move(book), two, {}, clock.wall());
-  policy::RolloutState state;
-  state.phase = policy::Phase::kFleet;
-  state.layers = {{hash_of(one), policy::kAllNodes, policy::kAllNodes},
-                  {hash_of(two), policy::kAllNodes, policy::order_of(second)}};
+  auto book = policy::settings::with_revision({}, one, {}, clock.wall());
+  book = policy::settings::with_revision(std::move(book), two, {}, clock.wall());
+  policy::settings::RolloutState state;
+  state.phase = policy::settings::Phase::kFleet;
+  state.layers = {{hash_of(one), policy::settings::kAllNodes, policy::settings::kAllNodes},
+                  {hash_of(two), policy::settings::kAllNodes, policy::settings::order_of(second)}};
   std::map<std::string, std::string> stored;
-  for (const auto& [key, text] : policy::stored_changes({}, book, state)) stored[key] = *text;
+  for (const auto& [key, text] : policy::settings::stored_changes({}, book, state)) stored[key] = *text;
   map("tidemark-config-revisions", stored);
   map("slo-controller-config", two.slo);
   map("tidemark-config", {{"config.yaml", *two.tidemark}});

@@ -81,8 +81,8 @@ TEST(PlanText, CountsNodeSloChange) {
   auto node = change("a", "x", 1000, 1000);
   node.slo_parts = {"resource-threshold-config"};
   EXPECT_NE(plan_text(plan_of({node}), kShown).find("NodeSLO: resource-threshold-config"), std::string::npos);
-  policy::SloSpec before;
-  policy::SloSpec after;
+  policy::settings::SloSpec before;
+  policy::settings::SloSpec after;
   EXPECT_TRUE(operate::changed_parts(before, after).empty());
   after.ours = R"({"schema":1,"agent":{"modes":{"default":"observe"}}})";
   EXPECT_EQ(operate::changed_parts(before, after), std::vector<std::string>{"agent"});

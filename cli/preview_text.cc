@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "base/text.h"
-#include "policy/render/over_report_text.h"
-#include "policy/render/preview_text.h"
+#include "policy/explain/over_report_text.h"
+#include "policy/explain/preview_text.h"
 
 namespace tidemark::cli {
 namespace {
@@ -28,22 +28,22 @@ std::string head(const PoolLine& pool) {
 std::vector<std::string> notes_of(const PoolPreview& preview) {
   std::vector<std::string> notes;
   const auto& calendar = preview.pool.calendar();
-  if (preview.holidays_end) notes.push_back(policy::holidays_text(calendar, *preview.holidays_end));
+  if (preview.holidays_end) notes.push_back(policy::explain::holidays_text(calendar, *preview.holidays_end));
   if (preview.pool.other_base > 0) {
     notes.push_back(cat(preview.pool.other_base, " of its nodes have another base line by settings of their own"));
   }
   return notes;
 }
 
-policy::PreviewView view_of(const PoolPreview& preview) {
+policy::explain::PreviewView view_of(const PoolPreview& preview) {
   return {preview.pool.calendar(), preview.overrides, preview.points};
 }
 
 }  // namespace
 
 std::string render_text(const PoolPreview& preview) {
-  std::string out = cat(head(preview.pool), policy::over_report_text(preview.pool.settings().ledger),
-                        policy::render_text(view_of(preview)));
+  std::string out = cat(head(preview.pool), policy::explain::over_report_text(preview.pool.settings().ledger),
+                        policy::explain::render_text(view_of(preview)));
   for (const auto& note : notes_of(preview)) out += cat("note: ", note, "\n");
   return out;
 }
@@ -56,8 +56,8 @@ Json render_json(const PoolPreview& preview) {
                     {"nodes", Json(static_cast<std::int64_t>(pool.nodes))},
                     {"base", Json::object({{"cpuPercent", pool.base_cpu}, {"memoryPercent", pool.base_memory}})},
                     {"leadSeconds", std::chrono::duration_cast<std::chrono::seconds>(pool.calendar().lead).count()}});
-  out["overReport"] = policy::over_report_json(pool.settings().ledger);
-  const Json line = policy::render_json(view_of(preview));
+  out["overReport"] = policy::explain::over_report_json(pool.settings().ledger);
+  const Json line = policy::explain::render_json(view_of(preview));
   for (const auto& [key, value] : line.as_object()) out[key] = value;
   out["notes"] = Json::array();
   for (const auto& note : notes_of(preview)) out["notes"].as_array().push_back(Json(note));

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/text.h"
-#include "policy/render/override_text.h"
-#include "policy/render/state_text.h"
+#include "policy/explain/override_text.h"
+#include "policy/explain/state_text.h"
 
 namespace tidemark::cli {
 namespace {
@@ -28,7 +28,7 @@ struct Sum {
 };
 
 std::string state_word(const manager::Standing& standing) {
-  return standing.watched ? "left to another writer" : policy::state_words(standing.state);
+  return standing.watched ? "left to another writer" : policy::explain::state_words(standing.state);
 }
 
 std::map<std::string, Sum> sums_of(const std::vector<ReportedNode>& rows) {
@@ -52,7 +52,7 @@ std::string signed_text(std::int64_t value, std::string_view unit) {
 }
 
 // Of the cluster where `pool` is empty.
-const policy::LineOverride* override_of(const NodesReport& report, std::string_view pool) {
+const policy::waterline::LineOverride* override_of(const NodesReport& report, std::string_view pool) {
   const auto* line = report.overrides ? report.overrides->of(pool) : nullptr;
   return line != nullptr && report.now < line->until ? line : nullptr;
 }
@@ -61,7 +61,7 @@ std::string override_line(const NodesReport& report, std::string_view pool) {
   const auto* line = override_of(report, pool);
   if (line == nullptr) return "";
   return base::cat(pool.empty() ? "cluster" : "  ", pool.empty() ? ": " : "",
-                   "water line overridden: ", policy::override_text(*line), "\n");
+                   "water line overridden: ", policy::explain::override_text(*line), "\n");
 }
 
 std::string states_text(const NodesReport& report, bool all) {
@@ -121,14 +121,14 @@ std::string render_text(const NodesReport& report, operate::ReportOf about, bool
 Json render_json(const NodesReport& report, operate::ReportOf about) {
   const bool difference = about == operate::ReportOf::kDifference;
   Json out = Json::object({{"schema", 1}, {"report", Json(difference ? "difference" : "states")}});
-  if (const auto* line = override_of(report, "")) out["override"] = policy::override_json(*line);
+  if (const auto* line = override_of(report, "")) out["override"] = policy::explain::override_json(*line);
   Json pools = Json::array();
   for (const auto& [pool, sum] : sums_of(report.nodes)) {
     Json entry = Json::object({{"pool", Json(pool)}, {"nodes", Json(static_cast<std::int64_t>(sum.nodes))}});
     Json states = Json::object();
     for (const auto& [word, nodes] : sum.states) states[word] = Json(static_cast<std::int64_t>(nodes));
     entry["states"] = std::move(states);
-    if (const auto* line = override_of(report, pool)) entry["override"] = policy::override_json(*line);
+    if (const auto* line = override_of(report, pool)) entry["override"] = policy::explain::override_json(*line);
     if (difference) {
       entry["different"] = Json(static_cast<std::int64_t>(sum.different));
       entry["inForce"] = amounts_json(sum.in_force);
@@ -140,7 +140,7 @@ Json render_json(const NodesReport& report, operate::ReportOf about) {
   Json nodes = Json::array();
   for (const ReportedNode& row : report.nodes) {
     Json entry = Json::object({{"name", Json(row.name)}, {"pool", Json(row.standing.pool)}});
-    entry["state"] = policy::render_json(row.standing.state);
+    entry["state"] = policy::explain::render_json(row.standing.state);
     entry["writes"] = Json(row.standing.writes());
     entry["text"] = Json(manager::standing_text(row.standing));
     if (difference) {

@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/line_diff.h"
-#include "policy/render/rollout_text.h"
+#include "policy/explain/rollout_text.h"
 
 namespace tidemark::cli {
 namespace {
@@ -84,8 +84,8 @@ ChangeReport requested(const operate::ChangeOptions& change, const operate::Roll
 net::Task<Result<std::string>> list_revisions(net::EventLoop& loop, kube::Client& client,
                                               operate::SettingsOptions options, bool json) {
   TM_CO_TRY(const auto stored, co_await operate::read_revisions(client, std::move(options)));
-  if (json) co_return policy::render_json(stored).dump_pretty() + "\n";
-  co_return policy::render_text(stored, loop.clock().wall());
+  if (json) co_return policy::explain::render_json(stored).dump_pretty() + "\n";
+  co_return policy::explain::render_text(stored, loop.clock().wall());
 }
 
 net::Task<Result<ChangeReport>> undo_config(net::EventLoop& loop, kube::Client& client,

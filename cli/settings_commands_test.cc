@@ -9,7 +9,7 @@
 
 #include "base/json.h"
 #include "operate/testing/api_in_memory.h"
-#include "policy/rollout/stored.h"
+#include "policy/settings/rollout/stored.h"
 
 namespace tidemark::cli {
 namespace {
@@ -30,23 +30,25 @@ class SettingsCommandsTest : public operate::testing::ApiInMemory {
   }
   // Revision 1 was everywhere, 2 has a tidemark-config and is on its way or there.
   void store(bool settled) {
-    policy::RevisionBook book;
-    const policy::SettingsTexts one{{{"colocation-config", R"({"enable":true,"cpuReclaimThresholdPercent":60})"}}, {}};
-    const policy::SettingsTexts two{
+    policy::settings::RevisionBook book;
+    const policy::settings::SettingsTexts one{
+        {{"colocation-config", R"({"enable":true,"cpuReclaimThresholdPercent":60})"}}, {}};
+    const policy::settings::SettingsTexts two{
         {{"colocation-config", R"({"enable":true,"cpuReclaimThresholdPercent":80})"}, {"new-key", "x"}},
         "schema: 1\nmode: enforce\n"};
-    book = policy::with_revision(std::move(book), one, {}, clock.wall());
-    book = policy::with_revision(std::move(book), two, {}, clock.wall());
+    book = policy::settings::with_revision(std::move(book), one, {}, clock.wall());
+    book = policy::settings::with_revision(std::move(book), two, {}, clock.wall());
     book[0].completed = true;
     book[1].completed = settled;
-    policy::RolloutState state;
-    state.layers = {{hash_of(two), policy::kAllNodes, policy::kAllNodes}};
+    policy::settings::RolloutState state;
+    state.layers = {{hash_of(two), policy::settings::kAllNodes, policy::settings::kAllNodes}};
     if (!settled) {
-      state.layers = {{hash_of(one), policy::kAllNodes, policy::kAllNodes}, {hash_of(two), policy::kAllNodes, ""}};
-      state.phase = policy::Phase::kSoak;
+      state.layers = {{hash_of(one), policy::settings::kAllNodes, policy::settings::kAllNodes},
+                      {hash_of(two), policy::settings::kAllNodes, ""}};
+      state.phase = policy::settings::Phase::kSoak;
     }
     std::map<std::string, std::string> data;
-    for (const auto& [key, text] : policy::stored_changes({}, book, state)) data[key] = *text;
+    for (const auto& [key, text] : policy::settings::stored_changes({}, book, state)) data[key] = *text;
     put("tidemark-config-revisions", data);
   }
   void put(std::string_view name, const std::map<std::string, std::string>& data) {
@@ -128,7 +130,7 @@ TEST_F(SettingsCommandsTest, UndoRestoresBothConfigMapsAndStoresRequest) {
   EXPECT_EQ(data_of("slo"),
             *Json::parse(R"({"colocation-config":"{\"enable\":true,\"cpuReclaimThresholdPercent\":60}"})"));
   EXPECT_TRUE(data_of("tidemark-config").is_null()) << "it had none";
-  const auto request = policy::decode_request(data_of("tidemark-config-revisions").text_at("request"));
+  const auto request = policy::settings::decode_request(data_of("tidemark-config-revisions").text_at("request"));
   ASSERT_TRUE(request.has_value());
   EXPECT_EQ(request->id, "request-1");
   EXPECT_TRUE(request->at_once);
@@ -198,10 +200,10 @@ TEST_F(SettingsCommandsTest, WaitErrorKeepsReportOfWrites) {
     written = request.method == "PATCH";
     return std::nullopt;
   };
-  policy::RolloutState state;
-  state.layers = {{"1", policy::kAllNodes, policy::kAllNodes}};
+  policy::settings::RolloutState state;
+  state.layers = {{"1", policy::settings::kAllNodes, policy::settings::kAllNodes}};
   state.request = change.id;
-  patch("tidemark-config-revisions", {{"state", policy::encode_state(state)}});
+  patch("tidemark-config-revisions", {{"state", policy::settings::encode_state(state)}});
   written = false;
   change.wait = 60s;
   told = text(pause_config(loop, client, options, change, 0s, json));
@@ -226,9 +228,9 @@ TEST_F(SettingsCommandsTest, HoldAndResumeAreStoredForManager) {
   const std::string told = text(pause_config(loop, client, options, change, 2h, json));
   EXPECT_TRUE(says(told, "the request is left, but it is not in force after 3s: does a manager run?")) << told;
   EXPECT_EQ(happened, false);
-  auto request = policy::decode_request(data_of("tidemark-config-revisions").text_at("request"));
+  auto request = policy::settings::decode_request(data_of("tidemark-config-revisions").text_at("request"));
   ASSERT_TRUE(request.has_value());
-  EXPECT_EQ(request->verb, policy::RolloutRequest::Verb::kHold);
+  EXPECT_EQ(request->verb, policy::settings::RolloutRequest::Verb::kHold);
   ASSERT_TRUE(request->until.has_value());
 
   change.wait = 0s;
@@ -238,8 +240,8 @@ TEST_F(SettingsCommandsTest, HoldAndResumeAreStoredForManager) {
   change.confirmed = true;
   const Json out = *Json::parse(text(resume_config(loop, client, options, change, true, json)));
   EXPECT_EQ(out.text_at("verb"), "resume");
-  request = policy::decode_request(data_of("tidemark-config-revisions").text_at("request"));
-  EXPECT_EQ(request->verb, policy::RolloutRequest::Verb::kResume);
+  request = policy::settings::decode_request(data_of("tidemark-config-revisions").text_at("request"));
+  EXPECT_EQ(request->verb, policy::settings::RolloutRequest::Verb::kResume);
   EXPECT_TRUE(request->at_once);
 }
 

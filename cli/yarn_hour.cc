@@ -7,9 +7,9 @@
 #include "manager/evictions/budget_store.h"
 #include "model/names.h"
 #include "operate/get.h"
-#include "policy/budget/budget.h"
-#include "policy/render/budget_text.h"
-#include "policy/render/why.h"
+#include "policy/evict/budget/budget.h"
+#include "policy/explain/budget_text.h"
+#include "policy/explain/why.h"
 #include "yarn_operator/given_back.h"
 
 namespace tidemark::cli {
@@ -20,16 +20,18 @@ net::Task<Result<YarnHour>> read_yarn_hour(kube::Client& client, std::string con
   TM_CO_TRY(const auto map,
             co_await operate::config_map(client, config_namespace, std::string(model::kBudgetsName), limit, interner));
   const manager::StoredBudgets stored = map ? manager::read_budgets(*map) : manager::StoredBudgets();
-  const auto grants = stored.grants.value_or(policy::OperatorGrants());
+  const auto grants = stored.grants.value_or(policy::evict::OperatorGrants());
   YarnHour hour;
   hour.given_back_here = yarn_operator::GivenBackBook().containers(node, now);
   // What the manager has not counted yet stands on this node.
-  hour.given_back_in_pool = std::max(
-      hour.given_back_here, policy::given_back_lately(stored.counts.value_or(policy::EvictionBook()), pool, now));
-  if (auto text = policy::operator_grant_text(grants, pool, now); !text.empty()) hour.granted = std::move(text);
+  hour.given_back_in_pool =
+      std::max(hour.given_back_here,
+               policy::evict::given_back_lately(stored.counts.value_or(policy::evict::EvictionBook()), pool, now));
+  if (auto text = policy::explain::operator_grant_text(grants, pool, now); !text.empty())
+    hour.granted = std::move(text);
   yarn_operator::HourRoom room;
   const std::string here(node.meta.name);
-  const auto of_pool = yarn_operator::hour_of(stored.state.value_or(policy::BudgetState()), grants, pool, now);
+  const auto of_pool = yarn_operator::hour_of(stored.state.value_or(policy::evict::BudgetState()), grants, pool, now);
   hour.per_node = of_pool.node_per_hour;
   room.add_pool(pool, of_pool);
   room.add_node(here, pool, hour.given_back_here);
@@ -45,7 +47,7 @@ std::string yarn_hour_text(const YarnHour& hour) {
       hour.granted
           ? base::cat("granted ", *hour.granted, " in the pool, ", hour.given_back_in_pool, " used")
           : base::cat("no grant: ", hour.per_node, " an hour of each node, ", hour.given_back_here, " used here");
-  return text + (hour.left > 0 ? "" : base::cat("; the rest waits: ", policy::why(hour.why_none)));
+  return text + (hour.left > 0 ? "" : base::cat("; the rest waits: ", policy::explain::why(hour.why_none)));
 }
 
 Json yarn_hour_json(const YarnHour& hour) {
@@ -54,7 +56,7 @@ Json yarn_hour_json(const YarnHour& hour) {
                            {"givenBackInPool", hour.given_back_in_pool},
                            {"left", hour.left}});
   if (hour.granted) out["granted"] = Json(*hour.granted);
-  if (hour.left == 0) out["why"] = policy::why_json(hour.why_none);
+  if (hour.left == 0) out["why"] = policy::explain::why_json(hour.why_none);
   return out;
 }
 

@@ -103,7 +103,7 @@ void Api::nodes(net::HttpExchange& exchange, const net::Target& target) {
   query.pool = target.get("pool");
   query.state = target.get("state");
   query.text = target.get("q");
-  if (!query.state.empty() && !policy::parse_node_state(query.state)) {
+  if (!query.state.empty() && !model::parse_node_state(query.state)) {
     return respond_problem(
         exchange, 400, "invalid",
         base::cat("state: ", base::in_quotes(query.state), " is not a state; expected on, observe, draining or off"),

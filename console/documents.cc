@@ -9,11 +9,11 @@
 #include "model/isolation.h"
 #include "model/names.h"
 #include "model/reason.h"
-#include "policy/calendar/preview.h"
-#include "policy/pools/pools.h"
-#include "policy/render/cluster_doctor_text.h"
-#include "policy/render/override_text.h"
-#include "policy/render/preview_text.h"
+#include "policy/explain/cluster_doctor_text.h"
+#include "policy/explain/override_text.h"
+#include "policy/explain/preview_text.h"
+#include "policy/waterline/calendar/preview.h"
+#include "policy/waterline/pools.h"
 
 namespace tidemark::console {
 namespace {
@@ -55,36 +55,36 @@ void write_amounts(JsonWriter& json, std::string_view name, const SumAmounts& su
 
 bool matches(const NodeRow& row, const NodeQuery& query) {
   if (!query.pool.empty() && row.pool != query.pool) return false;
-  if (!query.state.empty() && policy::to_string(row.state) != query.state) return false;
+  if (!query.state.empty() && to_string(row.state) != query.state) return false;
   return query.text.empty() || row.name.find(query.text) != std::string::npos;
 }
 
-void write_orders(JsonWriter& json, const policy::LineOverrides& overrides) {
+void write_orders(JsonWriter& json, const policy::waterline::LineOverrides& overrides) {
   json.key("overrides").begin_array();
-  for (const policy::LineOverride& each : overrides) json.raw(policy::override_json(each).dump());
+  for (const policy::waterline::LineOverride& each : overrides) json.raw(policy::explain::override_json(each).dump());
   json.end_array();
 }
 
-std::string_view phase_word(policy::LinePhase phase) {
+std::string_view phase_word(model::LinePhase phase) {
   switch (phase) {
-    case policy::LinePhase::kBase:
+    case model::LinePhase::kBase:
       return "base";
-    case policy::LinePhase::kRampingUp:
+    case model::LinePhase::kRampingUp:
       return "rampingUp";
-    case policy::LinePhase::kOpen:
+    case model::LinePhase::kOpen:
       return "open";
-    case policy::LinePhase::kRampingDown:
+    case model::LinePhase::kRampingDown:
       return "rampingDown";
-    case policy::LinePhase::kFrozen:
+    case model::LinePhase::kFrozen:
       return "frozen";
-    case policy::LinePhase::kOverridden:
+    case model::LinePhase::kOverridden:
       return "overridden";
   }
   return "base";
 }
 
-void write_line(JsonWriter& json, std::string_view name, const policy::LineTerms& terms,
-                const policy::Calendar& calendar) {
+void write_line(JsonWriter& json, std::string_view name, const model::LineTerms& terms,
+                const policy::waterline::Calendar& calendar) {
   json.key(name).begin_object();
   json.member("basePercent", terms.base);
   json.member("percent", terms.hold);
@@ -96,19 +96,19 @@ void write_line(JsonWriter& json, std::string_view name, const policy::LineTerms
   json.end_object();
 }
 
-void write_pool(JsonWriter& json, View& view, const policy::Pool& pool, base::WallTime now) {
+void write_pool(JsonWriter& json, View& view, const model::Pool& pool, base::WallTime now) {
   Settings& settings = view.settings();
-  const policy::Calendar& calendar = settings.calendar_of(pool);
+  const policy::waterline::Calendar& calendar = settings.calendar_of(pool);
   json.begin_object();
   json.member("name", pool.name);
   json.member("business", pool.business);
-  json.member("profile", policy::to_string(pool.profile));
-  json.member("mode", policy::to_string(pool.modes.capacity));
+  json.member("profile", to_string(pool.profile));
+  json.member("mode", to_string(pool.modes.capacity));
   json.member("canary", pool.canary);
   json.member("calendar", calendar.name);
   json.key("line");
   if (view.known().settings) {
-    const policy::LinePlan line = settings.line(pool, settings.strategy_of(pool), now);
+    const model::LinePlan line = settings.line(pool, settings.strategy_of(pool), now);
     json.begin_object();
     write_line(json, "cpu", line.cpu, calendar);
     write_line(json, "memory", line.memory, calendar);
@@ -167,7 +167,7 @@ const std::vector<NodeColumn>& node_columns() {
   static const std::vector<NodeColumn> kColumns = {
       {"name", [](JsonWriter& json, const NodeRow& row) { json.value(row.name); }},
       {"pool", [](JsonWriter& json, const NodeRow& row) { json.value(row.pool); }},
-      {"state", [](JsonWriter& json, const NodeRow& row) { json.value(policy::to_string(row.state)); }},
+      {"state", [](JsonWriter& json, const NodeRow& row) { json.value(to_string(row.state)); }},
       {"report", [](JsonWriter& json, const NodeRow& row) { json.value(to_string(row.report)); }},
       {"reported", [](JsonWriter& json, const NodeRow& row) { optional_value(json, row.reported_s); }},
       {"tasks", [](JsonWriter& json, const NodeRow& row) { optional_value(json, row.tasks); }},
@@ -281,7 +281,7 @@ std::string pools_document(View& view, base::WallTime now) {
   json.begin_object();
   json.member("schema", kSchema);
   json.key("pools").begin_array();
-  for (const policy::Pool& pool : view.settings().pools().pools) write_pool(json, view, pool, now);
+  for (const model::Pool& pool : view.settings().pools().pools) write_pool(json, view, pool, now);
   write_pool(json, view, view.settings().pools().rest, now);
   json.end_array();
   json.end_object();
@@ -289,9 +289,9 @@ std::string pools_document(View& view, base::WallTime now) {
 }
 
 std::optional<std::string> pool_document(View& view, std::string_view name, base::WallTime now) {
-  const policy::TidemarkConfig& config = view.settings().pools();
-  const policy::Pool* pool = config.rest.name == name ? &config.rest : nullptr;
-  for (const policy::Pool& each : config.pools) {
+  const policy::waterline::TidemarkConfig& config = view.settings().pools();
+  const model::Pool* pool = config.rest.name == name ? &config.rest : nullptr;
+  for (const model::Pool& each : config.pools) {
     if (each.name == name) pool = &each;
   }
   if (pool == nullptr) return std::nullopt;
@@ -303,11 +303,11 @@ std::optional<std::string> pool_document(View& view, std::string_view name, base
   write_pool(json, view, *pool, now);
   json.key("week");
   if (view.known().settings) {
-    const policy::Calendar& calendar = view.settings().calendar_of(*pool);
-    const policy::LineOverrides overrides = view.settings().overrides_of(*pool, now);
+    const policy::waterline::Calendar& calendar = view.settings().calendar_of(*pool);
+    const policy::waterline::LineOverrides overrides = view.settings().overrides_of(*pool, now);
     const auto values = view.settings().strategy_of(*pool).values;
-    const auto points = policy::preview(calendar, values.cpu_reclaim_threshold_percent,
-                                        values.memory_reclaim_threshold_percent, overrides, now);
+    const auto points = policy::waterline::preview(calendar, values.cpu_reclaim_threshold_percent,
+                                                   values.memory_reclaim_threshold_percent, overrides, now);
     json.begin_object();
     json.member("zone", calendar.zone.name());
     const auto column = [&](std::string_view key, auto value) {
@@ -315,10 +315,10 @@ std::optional<std::string> pool_document(View& view, std::string_view name, base
       for (std::size_t i = 0; i < points.size(); i += kLinePointStep) json.value(std::int64_t{value(points[i])});
       json.end_array();
     };
-    column("at", [](const policy::PreviewPoint& point) { return seconds(point.at); });
-    column("cpu", [](const policy::PreviewPoint& point) { return point.plan.cpu.hold; });
-    column("memory", [](const policy::PreviewPoint& point) { return point.plan.memory.hold; });
-    Json changes = policy::render_json(policy::PreviewView{calendar, overrides, points});
+    column("at", [](const policy::waterline::PreviewPoint& point) { return seconds(point.at); });
+    column("cpu", [](const policy::waterline::PreviewPoint& point) { return point.plan.cpu.hold; });
+    column("memory", [](const policy::waterline::PreviewPoint& point) { return point.plan.memory.hold; });
+    Json changes = policy::explain::render_json(policy::explain::PreviewView{calendar, overrides, points});
     json.key("changes").raw(changes["changes"].dump());
     json.end_object();
   } else {
@@ -394,7 +394,7 @@ std::string offline_document(const View& view, const TaskQuery& query) {
 }
 
 std::string problems_document(const View& view) {
-  Json out = policy::render_json(view.findings());
+  Json out = policy::explain::render_json(view.findings());
   Json whole = Json::object({{"schema", kSchema}});
   whole["severity"] = std::move(out["severity"]);
   whole["findings"] = std::move(out["findings"]);

@@ -10,7 +10,7 @@
 namespace tidemark::console {
 namespace {
 
-Report report_on(const kube::Node& node, const NodeReport* report, const policy::NodeStrategy& strategy,
+Report report_on(const kube::Node& node, const NodeReport* report, const policy::sell::NodeStrategy& strategy,
                  const Known& known, base::WallTime now) {
   if (node.ready() != kube::Truth::kTrue) return Report::kNotReady;
   if (!known.reports) return Report::kUnread;
@@ -19,13 +19,13 @@ Report report_on(const kube::Node& node, const NodeReport* report, const policy:
   return age > std::chrono::minutes(strategy.values.degrade_time_minutes) ? Report::kStale : Report::kFresh;
 }
 
-policy::NodeState state_on(const kube::Node& node, const policy::Pool& pool, base::WallTime now) {
+model::NodeState state_on(const kube::Node& node, const model::Pool& pool, base::WallTime now) {
   const auto text = [](const kube::Text* found) {
     return found == nullptr ? std::nullopt : std::optional(found->view());
   };
-  const auto reading = policy::read_marks(text(node.meta.labels.find(model::kStateLabel)),
-                                          text(node.meta.annotations.find(model::kStateDetailAnnotation)));
-  return policy::effective(reading.marks, pool.modes.capacity, now).strictest();
+  const auto reading = policy::state::read_marks(text(node.meta.labels.find(model::kStateLabel)),
+                                                 text(node.meta.annotations.find(model::kStateDetailAnnotation)));
+  return policy::state::effective(reading.marks, pool.modes.capacity, now).strictest();
 }
 
 model::Resources held_by_yarn(const kube::Node& node) {
@@ -82,8 +82,8 @@ std::size_t NodeRow::bytes() const {
 
 NodeRow row_of(const kube::Node& node, const NodeReport* report, std::span<const Task* const> tasks, Settings& settings,
                const Known& known, base::WallTime now) {
-  const policy::Pool& pool = settings.pool_of(node);
-  const policy::NodeStrategy strategy = settings.strategy_of(node, pool);
+  const model::Pool& pool = settings.pool_of(node);
+  const policy::sell::NodeStrategy strategy = settings.strategy_of(node, pool);
   NodeRow row;
   row.name = node.meta.name.view();
   row.pool = pool.name;
@@ -108,7 +108,7 @@ NodeRow row_of(const kube::Node& node, const NodeReport* report, std::span<const
     row.memory.sold = sold.memory.value;
   }
   if (known.settings) {
-    const policy::LinePlan line = settings.line(pool, strategy, now);
+    const model::LinePlan line = settings.line(pool, strategy, now);
     row.cpu.line_percent = line.cpu.hold;
     row.memory.line_percent = line.memory.hold;
   }
@@ -125,16 +125,16 @@ void Sums::add(const NodeRow& row) {
   ++nodes;
   if (row.report != Report::kFresh) ++unknown;
   switch (row.state) {
-    case policy::NodeState::kOn:
+    case model::NodeState::kOn:
       ++on;
       break;
-    case policy::NodeState::kObserve:
+    case model::NodeState::kObserve:
       ++observe;
       break;
-    case policy::NodeState::kDraining:
+    case model::NodeState::kDraining:
       ++draining;
       break;
-    case policy::NodeState::kOff:
+    case model::NodeState::kOff:
       ++off;
       break;
   }

@@ -42,7 +42,7 @@ struct RowAmounts {
 struct NodeRow {
   std::string name;
   std::string pool;
-  policy::NodeState state = policy::NodeState::kOn;
+  model::NodeState state = model::NodeState::kOn;
   Report report = Report::kMissing;
   RowAmounts cpu, memory;
   std::optional<std::int64_t> tasks;       // offline pods on it that are not over; nullopt: cannot be read

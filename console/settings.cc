@@ -8,19 +8,19 @@
 namespace tidemark::console {
 
 void Settings::take_colocation(const kube::ConfigMap* map) {
-  policy::ConfigSource source;
+  model::ConfigSource source;
   source.found = map != nullptr;
   if (map != nullptr) {
     if (const auto* text = map->data.find(model::kColocationConfigKey)) source.text = text->view();
   }
-  policy::ConfigStep step = policy::next_config(colocation_, source);
+  policy::sell::ConfigStep step = policy::sell::next_config(colocation_, source);
   colocation_ = std::move(step.state);
   colocation_problem_ = std::move(step.problem);
   ++version_;
 }
 
 void Settings::take_tidemark(const kube::ConfigMap* map) {
-  policy::TidemarkSource source;
+  policy::settings::TidemarkSource source;
   source.found = map != nullptr;
   if (map != nullptr) {
     for (const auto& [key, value] : map->data) {
@@ -31,8 +31,8 @@ void Settings::take_tidemark(const kube::ConfigMap* map) {
       }
     }
   }
-  policy::TidemarkStep step =
-      policy::next_tidemark_config(tidemark_, source, zones_(source.text.value_or(std::string_view())));
+  policy::settings::TidemarkStep step =
+      policy::settings::next_tidemark_config(tidemark_, source, zones_(source.text.value_or(std::string_view())));
   if (step.state.config) tidemark_ = std::move(step.state);
   tidemark_problem_ = std::move(step.problem);
   ++version_;
@@ -43,42 +43,43 @@ void Settings::take_state(const kube::ConfigMap* map) {
   if (map != nullptr) {
     if (const auto* found = map->data.find(model::kOverridesKey)) text = found->view();
   }
-  policy::OverridesStep step = policy::next_overrides(overrides_, text);
+  policy::state::OverridesStep step = policy::state::next_overrides(overrides_, text);
   overrides_ = std::move(step.state);
   overrides_problem_ = std::move(step.problem);
   ++version_;
 }
 
-const policy::Pool& Settings::pool_of(const kube::Node& node) const {
-  return policy::pool_of(pools(), node.meta.labels);
+const model::Pool& Settings::pool_of(const kube::Node& node) const {
+  return policy::waterline::pool_of(pools(), node.meta.labels);
 }
 
-policy::NodeStrategy Settings::strategy_of(const kube::Node& node, const policy::Pool& pool) const {
+policy::sell::NodeStrategy Settings::strategy_of(const kube::Node& node, const model::Pool& pool) const {
   if (!colocation_.config) return {};
   const auto* own = node.meta.annotations.find(model::kColocationStrategyAnnotation);
-  return policy::strategy_for(*colocation_.config, node.meta.labels,
-                              own == nullptr ? std::nullopt : std::optional(own->view()), pool.profile);
+  return policy::sell::strategy_for(*colocation_.config, node.meta.labels,
+                                    own == nullptr ? std::nullopt : std::optional(own->view()), pool.profile);
 }
 
-policy::NodeStrategy Settings::strategy_of(const policy::Pool& pool) const {
+policy::sell::NodeStrategy Settings::strategy_of(const model::Pool& pool) const {
   if (!colocation_.config) return {};
-  return policy::strategy_for(*colocation_.config, {}, std::nullopt, pool.profile);
+  return policy::sell::strategy_for(*colocation_.config, {}, std::nullopt, pool.profile);
 }
 
-const policy::Calendar& Settings::calendar_of(const policy::Pool& pool) const {
-  static const policy::Calendar kNone;
+const policy::waterline::Calendar& Settings::calendar_of(const model::Pool& pool) const {
+  static const policy::waterline::Calendar kNone;
   return pool.calendar ? pools().calendars[*pool.calendar] : kNone;
 }
 
-policy::LineOverrides Settings::overrides_of(const policy::Pool& pool, base::WallTime now) const {
+policy::waterline::LineOverrides Settings::overrides_of(const model::Pool& pool, base::WallTime now) const {
   if (!overrides_.overrides) return {};
-  return policy::overrides_of(*overrides_.overrides, pool.name, now);
+  return policy::state::overrides_of(*overrides_.overrides, pool.name, now);
 }
 
-policy::LinePlan Settings::line(const policy::Pool& pool, const policy::NodeStrategy& strategy, base::WallTime now) {
-  return policy::water_line(&lines_, base::cat(version_), calendar_of(pool),
-                            strategy.values.cpu_reclaim_threshold_percent,
-                            strategy.values.memory_reclaim_threshold_percent, overrides_of(pool, now), now);
+model::LinePlan Settings::line(const model::Pool& pool, const policy::sell::NodeStrategy& strategy,
+                               base::WallTime now) {
+  return policy::waterline::water_line(&lines_, base::cat(version_), calendar_of(pool),
+                                       strategy.values.cpu_reclaim_threshold_percent,
+                                       strategy.values.memory_reclaim_threshold_percent, overrides_of(pool, now), now);
 }
 
 std::vector<std::string> Settings::problems() const {

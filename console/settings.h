@@ -10,16 +10,16 @@
 
 #include "base/clock.h"
 #include "kube/objects.h"
-#include "policy/calendar/calendar.h"
-#include "policy/calendar/calendar_form.h"
-#include "policy/overcommit/strategy.h"
-#include "policy/pools/parse.h"
+#include "policy/sell/overcommit/strategy.h"
+#include "policy/settings/config/parse.h"
 #include "policy/state/overrides.h"
+#include "policy/waterline/calendar/calendar.h"
+#include "policy/waterline/calendar/calendar_form.h"
 
 namespace tidemark::console {
 
 // Time zone rules for a tidemark-config, from the part that may open files.
-using ZonesOf = std::function<policy::Zones(std::string_view tidemark_config)>;
+using ZonesOf = std::function<policy::waterline::Zones(std::string_view tidemark_config)>;
 
 class Settings {
  public:
@@ -30,26 +30,27 @@ class Settings {
   void take_tidemark(const kube::ConfigMap* map);
   void take_state(const kube::ConfigMap* map);
 
-  const policy::TidemarkConfig& pools() const { return *tidemark_.config; }
-  const policy::Pool& pool_of(const kube::Node& node) const;
+  const policy::waterline::TidemarkConfig& pools() const { return *tidemark_.config; }
+  const model::Pool& pool_of(const kube::Node& node) const;
   // Of one node: its thresholds and whether offers are enabled. Defaults while the settings cannot be used.
-  policy::NodeStrategy strategy_of(const kube::Node& node, const policy::Pool& pool) const;
+  policy::sell::NodeStrategy strategy_of(const kube::Node& node, const model::Pool& pool) const;
   // Of nodes without labels and annotation.
-  policy::NodeStrategy strategy_of(const policy::Pool& pool) const;
-  const policy::Calendar& calendar_of(const policy::Pool& pool) const;  // one without entries if the pool has none
-  policy::LineOverrides overrides_of(const policy::Pool& pool, base::WallTime now) const;
-  policy::LinePlan line(const policy::Pool& pool, const policy::NodeStrategy& strategy, base::WallTime now);
+  policy::sell::NodeStrategy strategy_of(const model::Pool& pool) const;
+  const policy::waterline::Calendar& calendar_of(
+      const model::Pool& pool) const;  // one without entries if the pool has none
+  policy::waterline::LineOverrides overrides_of(const model::Pool& pool, base::WallTime now) const;
+  model::LinePlan line(const model::Pool& pool, const policy::sell::NodeStrategy& strategy, base::WallTime now);
 
   std::vector<std::string> problems() const;
 
  private:
   ZonesOf zones_;
-  policy::ConfigState colocation_;
-  policy::TidemarkState tidemark_{policy::drop_in(), std::nullopt};
-  policy::OverridesState overrides_;
+  policy::sell::ConfigState colocation_;
+  policy::settings::TidemarkState tidemark_{policy::waterline::drop_in(), std::nullopt};
+  policy::state::OverridesState overrides_;
   std::string colocation_problem_, tidemark_problem_, overrides_problem_;
   std::int64_t version_ = 0;  // grows with each text
-  policy::LineMemo lines_;
+  policy::waterline::LineMemo lines_;
 };
 
 }  // namespace tidemark::console

@@ -8,10 +8,10 @@
 #include "base/text.h"
 #include "model/isolation.h"
 #include "model/names.h"
-#include "policy/calendar/holidays.h"
-#include "policy/render/cluster_doctor_text.h"
-#include "policy/render/preview_text.h"
+#include "policy/explain/cluster_doctor_text.h"
+#include "policy/explain/preview_text.h"
 #include "policy/state/mark.h"
+#include "policy/waterline/calendar/holidays.h"
 
 namespace tidemark::console {
 namespace {
@@ -65,9 +65,9 @@ std::optional<model::Reason> silence_of(const NodeReport* report, Report state) 
 }
 
 // A node as `tidemark doctor cluster` takes it, without what only kubelets know.
-policy::ClusterNode found_on(const kube::Node& node, const NodeReport* report, const NodeRow& row,
-                             const policy::Pool& pool, base::WallTime now) {
-  policy::ClusterNode out;
+policy::explain::ClusterNode found_on(const kube::Node& node, const NodeReport* report, const NodeRow& row,
+                                      const model::Pool& pool, base::WallTime now) {
+  policy::explain::ClusterNode out;
   out.name = node.meta.name.view();
   const auto system = node.meta.labels.get("kubernetes.io/os");
   out.linux = system.empty() || system == "linux";
@@ -91,11 +91,11 @@ policy::ClusterNode found_on(const kube::Node& node, const NodeReport* report, c
   const auto text = [](const kube::Text* found) {
     return found == nullptr ? std::nullopt : std::optional(found->view());
   };
-  auto reading = policy::read_marks(text(node.meta.labels.find(model::kStateLabel)),
-                                    text(node.meta.annotations.find(model::kStateDetailAnnotation)));
-  policy::EffectiveState state = policy::effective(reading.marks, pool.modes.capacity, now);
+  auto reading = policy::state::read_marks(text(node.meta.labels.find(model::kStateLabel)),
+                                           text(node.meta.annotations.find(model::kStateDetailAnnotation)));
+  policy::state::EffectiveState state = policy::state::effective(reading.marks, pool.modes.capacity, now);
   const bool by_mode = state.decided_by == model::Reason::kStateByMode;
-  const bool on = state.strictest() == policy::NodeState::kOn && state.classes_off.empty();
+  const bool on = state.strictest() == model::NodeState::kOn && state.classes_off.empty();
   if (!on && !by_mode) out.state = std::move(state);
   if (reading.trouble && *reading.trouble != model::Reason::kStateByLabel) {
     out.unheeded = reading.trouble;
@@ -260,30 +260,32 @@ void View::refresh_sums(Change& change) {
 }
 
 void View::refresh_findings(base::WallTime now, Change& change) {
-  policy::ClusterFound found;
+  policy::explain::ClusterFound found;
   found.kubelets_wanted = false;
   found.pools = &settings_.pools();
-  std::vector<policy::NodeLabels> labels;
+  std::vector<policy::waterline::NodeLabels> labels;
   nodes_.for_each([&](const kube::ObjectKey& key, const kube::Node& node) {
     const auto row = rows_.find(key.name);
     if (row == rows_.end()) return;
     found.nodes.push_back(found_on(node, report(key.name), row->second, settings_.pool_of(node), now));
     labels.push_back({model::NodeName(key.name), labels_of(node)});
   });
-  std::ranges::sort(found.nodes, {}, &policy::ClusterNode::name);
-  std::ranges::sort(labels, {}, [](const policy::NodeLabels& each) { return each.node; });
-  found.overlaps = policy::overlaps(settings_.pools(), labels);
+  std::ranges::sort(found.nodes, {}, &policy::explain::ClusterNode::name);
+  std::ranges::sort(labels, {}, [](const policy::waterline::NodeLabels& each) { return each.node; });
+  found.overlaps = policy::waterline::overlaps(settings_.pools(), labels);
   found.settings_notes = settings_.problems();
-  for (const policy::Calendar& calendar : settings_.pools().calendars) {
-    const auto end = policy::holidays_end_soon(calendar, now);
-    if (end) found.settings_notes.push_back(policy::holidays_text(calendar, *end));
+  for (const policy::waterline::Calendar& calendar : settings_.pools().calendars) {
+    const auto end = policy::waterline::holidays_end_soon(calendar, now);
+    if (end) found.settings_notes.push_back(policy::explain::holidays_text(calendar, *end));
   }
-  auto findings = policy::cluster_findings(found);
-  std::erase_if(findings, [](const policy::ClusterFinding& each) { return each.severity == policy::Severity::kOk; });
-  std::ranges::sort(findings, [](const policy::ClusterFinding& a, const policy::ClusterFinding& b) {
+  auto findings = policy::explain::cluster_findings(found);
+  std::erase_if(findings, [](const policy::explain::ClusterFinding& each) {
+    return each.severity == policy::explain::Severity::kOk;
+  });
+  std::ranges::sort(findings, [](const policy::explain::ClusterFinding& a, const policy::explain::ClusterFinding& b) {
     return std::tuple(b.severity, a.topic, a.fact, a.said) < std::tuple(a.severity, b.topic, b.fact, b.said);
   });
-  std::string shown = policy::render_json(findings).dump();
+  std::string shown = policy::explain::render_json(findings).dump();
   findings_ = std::move(findings);
   if (shown == findings_shown_) return;
   findings_shown_ = std::move(shown);

@@ -26,14 +26,14 @@
 #include "kube/informer.h"
 #include "kube/objects.h"
 #include "net/loop.h"
-#include "policy/doctor/cluster_findings.h"
+#include "policy/explain/doctor/cluster_findings.h"
 
 namespace tidemark::console {
 
 struct ViewOptions {
   std::string config_namespace = "koordinator-system";
   std::string config_name = "slo-controller-config";
-  ZonesOf zones = [](std::string_view) { return policy::Zones(); };
+  ZonesOf zones = [](std::string_view) { return policy::waterline::Zones(); };
 };
 
 // One kind of object that the view reads.
@@ -94,7 +94,7 @@ class View {
   std::span<const Task* const> tasks_on(std::string_view node) const;
   void for_each_task(const std::function<void(const Task&)>& visit) const;
   // Worst first; only what is not as it should be.
-  const std::vector<policy::ClusterFinding>& findings() const { return findings_; }
+  const std::vector<policy::explain::ClusterFinding>& findings() const { return findings_; }
 
  private:
   net::Task<void> passes();
@@ -124,7 +124,7 @@ class View {
   Rows rows_;
   Sums sums_;
   PoolSums pool_sums_;
-  std::vector<policy::ClusterFinding> findings_;
+  std::vector<policy::explain::ClusterFinding> findings_;
   std::string findings_shown_;  // as a page got them last
   std::deque<HistoryPoint> history_;
   std::uint64_t version_ = 1;

@@ -449,7 +449,7 @@ void add_profile(DriverObjects& objects, const SparkJob& job, const DriverNames&
     Json& resources = container["resources"];
     resources["limits"]["cpu"] = resources["requests"]["cpu"];
   }
-  policy::translate_resources(objects.pod, model::PriorityClass::kBatch, false);
+  policy::admission::translate_resources(objects.pod, model::PriorityClass::kBatch, false);
 }
 
 Json owned_by(std::string_view pod, std::string_view uid) {

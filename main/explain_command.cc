@@ -10,7 +10,7 @@
 #include "main/process.h"
 #include "main/shared_flags.h"
 #include "main/zones.h"
-#include "policy/profile/workload.h"
+#include "policy/waterline/profile/workload.h"
 #include "yarn_operator/yarn_operator.h"
 
 namespace tidemark::main {
@@ -57,7 +57,8 @@ int run_explain(const std::vector<std::string>& args) {
   AnswerForm form;
   declare_cluster_flags(flags, cluster_options);
   declare_settings_flags(flags, options.config_namespace, options.config_name);
-  flags.list("noderesource-plugins", options.plugins, "*", policy::parse_plugins, "plugins that the manager runs with");
+  flags.list("noderesource-plugins", options.plugins, "*", policy::sell::parse_plugins,
+             "plugins that the manager runs with");
   yarn_operator::YarnOptions yarn_options;
   flags.group("YARN");
   yarn_operator::declare_yarn_flags(flags, yarn_options);
@@ -84,7 +85,7 @@ int run_explain(const std::vector<std::string>& args) {
         base::cat("cannot explain ", base::in_quotes(parsed.arguments[0]), "; expected node, config, workload or yarn"),
         flags);
   }
-  if (workload && policy::parse_workload(parsed.arguments[1]).none()) {
+  if (workload && policy::waterline::parse_workload(parsed.arguments[1]).none()) {
     return wrong_use(base::cat(base::in_quotes(parsed.arguments[1]),
                                " is not a workload; expected NAMESPACE/KIND/NAME, e.g. shop/Deployment/web"),
                      flags);

@@ -9,7 +9,7 @@
 #include "cli/look_back.h"
 #include "main/process.h"
 #include "main/shared_flags.h"
-#include "policy/render/incident_text.h"
+#include "policy/explain/incident_text.h"
 
 namespace tidemark::main {
 namespace {
@@ -19,7 +19,7 @@ constexpr base::Duration kLastMin = std::chrono::seconds(1);
 
 // The error in the flags; "" if there is none.
 std::string read_times(const std::string& from, const std::string& to, base::Duration last, bool says_last,
-                       policy::IncidentQuestion& question) {
+                       policy::explain::IncidentQuestion& question) {
   const base::WallTime now = base::SystemClock().wall();
   if (says_last && !from.empty()) return "--from and --last exclude each other";
   question.to = now;
@@ -80,7 +80,8 @@ int run_incident(const std::vector<std::string>& args) {
   }
   const auto report = cli::examine_incident(options);
   if (!report) return failed(report.error());
-  return print(form.json() ? policy::render_json(*report).dump_pretty() + "\n" : policy::render_text(*report));
+  return print(form.json() ? policy::explain::render_json(*report).dump_pretty() + "\n"
+                           : policy::explain::render_text(*report));
 }
 
 }  // namespace tidemark::main

@@ -56,7 +56,7 @@ int run_manager(const std::vector<std::string>& args) {
   if (options.lease_namespace.empty()) options.lease_namespace = cluster->ns;
   log.info("starting", {{"version", TIDEMARK_VERSION},
                         {"cluster", cluster->source},
-                        {"plugins", policy::plugins_text(options.plugins)}});
+                        {"plugins", policy::sell::plugins_text(options.plugins)}});
   if (options.webhooks.mode == manager::WebhookMode::kAuto) {
     options.webhooks.mode = cluster->source == "in-cluster" ? manager::WebhookMode::kOn : manager::WebhookMode::kOff;
   }

@@ -36,14 +36,14 @@ struct Words {
   std::string_view program;
   std::string_view summary;
 };
-Words words_of(policy::Wish wish) {
+Words words_of(policy::state::Wish wish) {
   switch (wish) {
-    case policy::Wish::kOn:
+    case policy::state::Wish::kOn:
       return {"tidemark on", "Starts selling again: offline work may run on the nodes."};
-    case policy::Wish::kObserve:
+    case policy::state::Wish::kObserve:
       return {"tidemark observe",
               "Computes and shows decisions for nodes, but writes nothing: their offers stay unchanged."};
-    case policy::Wish::kOff:
+    case policy::state::Wish::kOff:
       break;
   }
   return {"tidemark off",
@@ -69,9 +69,9 @@ struct Asked {
   AnswerForm form;
 };
 
-void declare(base::Flags& flags, policy::Wish wish, Asked& asked_for, operate::OrderOptions& options) {
+void declare(base::Flags& flags, policy::state::Wish wish, Asked& asked_for, operate::OrderOptions& options) {
   declare_said_flags(flags, asked_for.said);
-  if (wish == policy::Wish::kOff) {
+  if (wish == policy::state::Wish::kOff) {
     flags.boolean("now", asked_for.now, "set state off without a drain; running pods continue, nothing new is sold");
     flags.duration("drain", asked_for.drain, base::Duration(0), kDrainMax,
                    "longest time in state draining; a node without offline work is off sooner");
@@ -88,12 +88,12 @@ void declare(base::Flags& flags, policy::Wish wish, Asked& asked_for, operate::O
         "for uninstalling agents: wait until no agent limits through kernel files, i.e. until the offline pods have "
         "ended; orders nothing if none does. Needs --wait");
   }
-  if (wish != policy::Wish::kObserve) {
+  if (wish != policy::state::Wish::kObserve) {
     flags.list("only", asked_for.only, "limit the order to k8s, yarn or class=NAME");
   }
   flags.duration("for", asked_for.lasts, base::Duration(0), kLastsMax,
                  "duration, by this machine's clock; then the previous order applies again. 0 is permanent");
-  if (wish != policy::Wish::kObserve) {
+  if (wish != policy::state::Wish::kObserve) {
     flags.boolean("local", asked_for.local,
                   "only this machine, at once, without API server and manager; restores the original values if no "
                   "agent runs. Needs root. Outranks the cluster until `tidemark on --local`");
@@ -105,7 +105,7 @@ void declare(base::Flags& flags, policy::Wish wish, Asked& asked_for, operate::O
   declare_answer_flags(flags, asked_for.form, options.limit);
   flags.integer("in-flight", options.in_flight, 1, 1000, "maximum number of concurrent writes");
   declare_namespace_flag(flags, options.config_namespace);
-  if (wish != policy::Wish::kObserve) {
+  if (wish != policy::state::Wish::kObserve) {
     flags.group("Machine");
     agent::declare_machine_flags(flags, asked_for.places);
   }
@@ -129,9 +129,9 @@ std::string read_scope(const std::vector<std::string>& arguments, operate::Order
   return base::cat("expected node, pool or cluster, found ", base::in_quotes(kind));
 }
 
-std::string read_command(const Asked& asked_for, policy::Wish wish, policy::StateCommand& command) {
+std::string read_command(const Asked& asked_for, policy::state::Wish wish, policy::state::StateCommand& command) {
   if (auto wrong = asked_for.said.wrong(); !wrong.empty()) return wrong;
-  auto parts = policy::parse_parts(asked_for.only);
+  auto parts = policy::state::parse_parts(asked_for.only);
   if (!parts) return base::cat("--only ", parts.error().message);
   command.wish = wish;
   command.only = std::move(*parts);
@@ -143,17 +143,17 @@ std::string read_command(const Asked& asked_for, policy::Wish wish, policy::Stat
   return "";
 }
 
-std::string question(policy::Wish wish, const operate::OrderOptions& options, std::size_t nodes) {
+std::string question(policy::state::Wish wish, const operate::OrderOptions& options, std::size_t nodes) {
   const bool evict = options.command.evict;
   const std::string place =
       options.scope == operate::OrderScope::kPool ? base::cat("pool ", options.pool) : std::string("whole cluster");
-  return base::cat("Order `", policy::to_string(wish), "`", evict ? " and evict all offline work" : "", " for the ",
-                   place, ", ", nodes, nodes == 1 ? " node now" : " nodes now", " and all nodes that join later?");
+  return base::cat("Order `", to_string(wish), "`", evict ? " and evict all offline work" : "", " for the ", place,
+                   ", ", nodes, nodes == 1 ? " node now" : " nodes now", " and all nodes that join later?");
 }
 
-std::string progress_text(policy::Wish wish, const operate::WaitProgress& seen) {
-  const std::string done = base::cat("  ", policy::to_string(wish), " ", seen.reached);
-  if (wish != policy::Wish::kOff) return base::cat("marked ", seen.nodes, "  pending ", seen.unheard, done);
+std::string progress_text(policy::state::Wish wish, const operate::WaitProgress& seen) {
+  const std::string done = base::cat("  ", to_string(wish), " ", seen.reached);
+  if (wish != policy::state::Wish::kOff) return base::cat("marked ", seen.nodes, "  pending ", seen.unheard, done);
   return base::cat("marked ", seen.nodes, "  draining ", seen.draining, "  still offering ", seen.offering,
                    "  agents pending ", seen.limiting,
                    seen.silent == 0 ? "" : base::cat(" (", seen.silent, " nodes silent)"),
@@ -270,7 +270,7 @@ std::string wrong_eviction(Asked& asked_for, const operate::OrderOptions& option
 }
 
 // The error in the arguments of --local; empty if there is none.
-std::string wrong_locally(const policy::StateCommand& command, const std::vector<std::string>& arguments) {
+std::string wrong_locally(const policy::state::StateCommand& command, const std::vector<std::string>& arguments) {
   if (!arguments.empty())
     return base::cat("--local is only for this machine; it goes without ", base::in_quotes(arguments[0]));
   if (!command.only.all()) return "--local covers all offline work of this machine; it goes without --only";
@@ -278,9 +278,9 @@ std::string wrong_locally(const policy::StateCommand& command, const std::vector
   return "";
 }
 
-int run_local(const Asked& asked_for, const policy::StateCommand& command, bool dry_run) {
+int run_local(const Asked& asked_for, const policy::state::StateCommand& command, bool dry_run) {
   cli::LocalOrder order;
-  order.off = command.wish == policy::Wish::kOff;
+  order.off = command.wish == policy::state::Wish::kOff;
   order.by = command.by;
   order.why = command.why;
   order.dry_run = dry_run;
@@ -311,7 +311,7 @@ int run_local(const Asked& asked_for, const policy::StateCommand& command, bool 
   return code;
 }
 
-int run_order(policy::Wish wish, const std::vector<std::string>& args) {
+int run_order(policy::state::Wish wish, const std::vector<std::string>& args) {
   base::Flags flags(words_of(wish).program, words_of(wish).summary);
   ClusterOptions cluster_options;
   operate::OrderOptions options;
@@ -346,7 +346,7 @@ int run_order(policy::Wish wish, const std::vector<std::string>& args) {
   const base::SystemClock clock;
   base::Registry metrics;
   const LogOutput log_output(clock, log_options, metrics);
-  const base::Log log = log_output.named(policy::to_string(wish));
+  const base::Log log = log_output.named(to_string(wish));
   net::EventLoop loop(clock);
   kube::ClientConfig client_config;
   client_config.queries_per_second = kQueriesPerSecond;
@@ -455,13 +455,13 @@ int run_order(policy::Wish wish, const std::vector<std::string>& args) {
 }  // namespace
 
 int run_off(const std::vector<std::string>& args) {
-  return run_order(policy::Wish::kOff, args);
+  return run_order(policy::state::Wish::kOff, args);
 }
 int run_on(const std::vector<std::string>& args) {
-  return run_order(policy::Wish::kOn, args);
+  return run_order(policy::state::Wish::kOn, args);
 }
 int run_observe(const std::vector<std::string>& args) {
-  return run_order(policy::Wish::kObserve, args);
+  return run_order(policy::state::Wish::kObserve, args);
 }
 
 }  // namespace tidemark::main

@@ -38,7 +38,7 @@ void declare(base::Flags& flags, AskedOverride& asked_for, operate::OverrideOpti
   flags.text("memory", asked_for.memory, "water line of memory; a line without flag follows the calendar")
       .placeholder("PERCENT");
   flags.boolean("clear", asked_for.clear, "remove the override; the calendar applies at once");
-  flags.duration("for", asked_for.lasts, base::Duration(0), policy::kOverrideLastsMax,
+  flags.duration("for", asked_for.lasts, base::Duration(0), policy::state::kOverrideLastsMax,
                  "duration of the override, by this machine's clock; this or --until is required");
   flags.text("until", asked_for.until, "end time of the override, e.g. 2026-11-21T22:00:00Z").placeholder("TIME");
   flags.boolean("dry-run", options.dry_run, "show the change, write nothing");
@@ -53,8 +53,8 @@ void declare(base::Flags& flags, AskedOverride& asked_for, operate::OverrideOpti
 std::string read_percent(std::string_view flag, const std::string& text, std::optional<std::int64_t>& out) {
   if (text.empty()) return "";
   out = base::parse_int(text);
-  if (out && *out >= 0 && *out <= policy::kOverridePercentMax) return "";
-  return base::cat("--", flag, ": expected 0 to ", policy::kOverridePercentMax, " percent of capacity, found ",
+  if (out && *out >= 0 && *out <= policy::state::kOverridePercentMax) return "";
+  return base::cat("--", flag, ": expected 0 to ", policy::state::kOverridePercentMax, " percent of capacity, found ",
                    base::in_quotes(text));
 }
 
@@ -87,7 +87,7 @@ std::string read_end(const AskedOverride& asked_for, base::WallTime now, base::W
   return "";
 }
 
-std::string read_command(const AskedOverride& asked_for, base::WallTime now, policy::OverrideCommand& command) {
+std::string read_command(const AskedOverride& asked_for, base::WallTime now, policy::state::OverrideCommand& command) {
   if (auto wrong = asked_for.said.wrong(); !wrong.empty()) return wrong;
   command.by = asked_for.said.by;
   command.why = asked_for.said.reason;

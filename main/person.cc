@@ -18,7 +18,8 @@ std::string person_name() {
   if (user.empty()) user = base::cat("uid ", ::getuid());
   char host[256] = {};
   if (::gethostname(host, sizeof host - 1) != 0) host[0] = '\0';
-  return std::string(base::utf8_prefix(base::cat(user, "@", static_cast<const char*>(host)), policy::kByBytesMax));
+  return std::string(
+      base::utf8_prefix(base::cat(user, "@", static_cast<const char*>(host)), policy::state::kByBytesMax));
 }
 
 bool asked(const std::string& question) {

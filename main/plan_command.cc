@@ -29,7 +29,8 @@ int run_plan(const std::vector<std::string>& args) {
       .placeholder("FILE")
       .alias("f")
       .required();
-  flags.list("noderesource-plugins", options.plugins, "*", policy::parse_plugins, "plugins that the manager runs with");
+  flags.list("noderesource-plugins", options.plugins, "*", policy::sell::parse_plugins,
+             "plugins that the manager runs with");
   declare_answer_flags(flags, form, options.limit);
   flags.integer("limit", shown, 0, 1'000'000, "maximum number of nodes to list, largest change first");
   declare_log_flags(flags, log_options);

@@ -26,7 +26,8 @@ int run_report(const std::vector<std::string>& args) {
   bool all = false;
   declare_cluster_flags(flags, cluster_options);
   declare_settings_flags(flags, options.config_namespace, options.config_name);
-  flags.list("noderesource-plugins", options.plugins, "*", policy::parse_plugins, "plugins that the manager runs with");
+  flags.list("noderesource-plugins", options.plugins, "*", policy::sell::parse_plugins,
+             "plugins that the manager runs with");
   declare_answer_flags(flags, form, options.limit);
   flags.text("pool", options.pool, "show only nodes of this pool").placeholder("NAME");
   flags.boolean("all", all, "also show nodes without findings");

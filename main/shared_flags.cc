@@ -56,10 +56,10 @@ void declare_said_flags(base::Flags& flags, Said& said) {
 
 std::string Said::wrong() const {
   if (reason.empty()) return "--reason is required; it is shown with the order";
-  if (reason.size() > policy::kWhyBytesMax || base::trim(reason).empty()) {
-    return base::cat("--reason: expected some text, at most ", policy::kWhyBytesMax, " bytes");
+  if (reason.size() > policy::state::kWhyBytesMax || base::trim(reason).empty()) {
+    return base::cat("--reason: expected some text, at most ", policy::state::kWhyBytesMax, " bytes");
   }
-  if (by.size() > policy::kByBytesMax) return base::cat("--by: at most ", policy::kByBytesMax, " bytes");
+  if (by.size() > policy::state::kByBytesMax) return base::cat("--by: at most ", policy::state::kByBytesMax, " bytes");
   if (!base::valid_utf8(reason) || !base::valid_utf8(by)) return "--reason and --by must be UTF-8";
   return "";
 }

@@ -8,7 +8,7 @@ void declare_common_flags(base::Flags& flags, ManagerOptions& options) {
       .placeholder("NAMESPACE");
   flags.text("slo-config-name", options.config_name, "name of that ConfigMap").placeholder("NAME");
 
-  flags.list("noderesource-plugins", options.plugins, "*", policy::parse_plugins,
+  flags.list("noderesource-plugins", options.plugins, "*", policy::sell::parse_plugins,
              "parts of noderesource that run: names, * for all, -NAME for all but that");
   flags.list("controllers", options.controllers, "*", parse_controllers, "controllers that run, in the same way");
 

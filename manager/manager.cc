@@ -67,7 +67,7 @@ RunningManager::RunningManager(net::EventLoop& loop, kube::Client& client, base:
       settings_(settings_context(client), log_, random.fork()),
       waiting_(
           loop, client, interner_, log_, metrics, random.fork(),
-          [this]() -> const policy::TidemarkConfig& { return settings_.newest().tidemark; },
+          [this]() -> const policy::waterline::TidemarkConfig& { return settings_.newest().tidemark; },
           [this](WaitingPods::Change change) { look_at_ledgers(change == WaitingPods::Change::kHowMuch); }),
       budgets_(budget_context(client), log_, random.fork()),
       limits_(limits_context()),
@@ -267,8 +267,8 @@ net::Task<void> RunningManager::work_on_states() {
 
 void RunningManager::look_at_ledgers(bool class_aware) {
   nodes_.for_each([this, class_aware](const kube::ObjectKey& key, const kube::Node& node) {
-    const policy::LedgerConfig& ledger = settings_.pool_of(node).ledger;
-    if (ledger.class_aware || (!class_aware && ledger != policy::LedgerConfig())) queue_.add(key.name);
+    const model::LedgerConfig& ledger = settings_.pool_of(node).ledger;
+    if (ledger.class_aware || (!class_aware && ledger != model::LedgerConfig())) queue_.add(key.name);
   });
 }
 

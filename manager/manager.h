@@ -18,18 +18,18 @@
 #include "manager/switches.h"
 #include "manager/webhook/webhooks.h"
 #include "net/loop.h"
-#include "policy/contest/contest.h"
-#include "policy/overcommit/plugins.h"
+#include "policy/sell/overcommit/plugins.h"
+#include "policy/state/contest.h"
 
 namespace tidemark::manager {
 
 struct ManagerOptions {
-  ZonesOf zones = [](std::string_view) { return policy::Zones(); };  // only UTC
+  ZonesOf zones = [](std::string_view) { return policy::waterline::Zones(); };  // only UTC
   std::string config_namespace = "koordinator-system";
   std::string config_name = "slo-controller-config";
-  policy::PluginSet plugins;
+  policy::sell::PluginSet plugins;
   std::string mode = "enforce";  // "observe": decides and shows, and writes nothing at all, no Lease and no event
-  policy::ContestConfig contest;
+  policy::state::ContestConfig contest;
   ControllerSet controllers;
   FeatureGates feature_gates;
   JournalOptions journal;

@@ -74,8 +74,8 @@ class RunningManager final : public Manager {
   StandingInputs standing_inputs(const kube::Node& node);
   Standing standing_of(const kube::Node& node);
   // Whether the node's NodeSLO, or NodeMetric, stays as it is.
-  bool specs_held(const kube::Node& node, policy::Mode policy::PoolModes::* mode);
-  const policy::ProfileSettings& profile_settings() const { return settings_.newest().tidemark.profiles; }
+  bool specs_held(const kube::Node& node, model::Mode model::PoolModes::* mode);
+  const policy::waterline::ProfileSettings& profile_settings() const { return settings_.newest().tidemark.profiles; }
   kube::Unheard unheard();
   OvercommitHooks overcommit_hooks();
   ProfilesContext profiles_context(kube::Client& client);
@@ -85,7 +85,7 @@ class RunningManager final : public Manager {
   NodeSpecsOptions specs_options();
   HistoryContext history_context(kube::Client& client);
   EvictionContext eviction_context(kube::Client& client);
-  void tell_back_off(const kube::Node& node, policy::LedgerSide side);
+  void tell_back_off(const kube::Node& node, policy::sell::LedgerSide side);
   BudgetContext budget_context(kube::Client& client);
   EvictionLimitsContext limits_context();
   GrantContext grant_context();

@@ -39,14 +39,14 @@ StandingInputs RunningManager::standing_inputs(const kube::Node& node) {
 }
 
 Standing RunningManager::standing_of(const kube::Node& node) {
-  policy::SoldNow sold;
+  policy::state::SoldNow sold;
   const auto pods = pods_.by_index(kPodsByNode, std::string(node.meta.name));
   sold = sold_on(pods, node, kube::to_node_snapshot(node, {}, nullptr, nullptr).snapshot);
-  return stand(node, settings_.for_node(node).tidemark, &policy::PoolModes::capacity, standing_inputs(node), sold,
+  return stand(node, settings_.for_node(node).tidemark, &model::PoolModes::capacity, standing_inputs(node), sold,
                loop_.clock().wall());
 }
 
-bool RunningManager::specs_held(const kube::Node& node, policy::Mode policy::PoolModes::* mode) {
+bool RunningManager::specs_held(const kube::Node& node, model::Mode model::PoolModes::* mode) {
   return !stand(node, settings_.for_node(node).tidemark, mode, standing_inputs(node), {}, loop_.clock().wall())
               .writes();
 }
@@ -82,7 +82,7 @@ ProfilesContext RunningManager::profiles_context(kube::Client& client) {
           metrics_,
           leadership(),
           pods_,
-          [this]() -> const policy::ProfileSettings& { return profile_settings(); },
+          [this]() -> const policy::waterline::ProfileSettings& { return profile_settings(); },
           options_.config_namespace,
           write_limit(options_)};
 }
@@ -92,7 +92,7 @@ RecommenderContext RunningManager::recommender_context(kube::Client& client) {
           // Before the settings are read it is unknown whether recommendations are published.
           [this] { return may_write() && settings_.not_ready().empty(); }, pods_, profiles_.book(),
           [this] { return profiles_.all_read(); },
-          [this]() -> const policy::ProfileSettings& { return profile_settings(); }, write_limit(options_)};
+          [this]() -> const policy::waterline::ProfileSettings& { return profile_settings(); }, write_limit(options_)};
 }
 
 ContestContext RunningManager::contest_context(kube::Client& client) {
@@ -124,7 +124,7 @@ NodeSpecsOptions RunningManager::specs_options() {
           [this] { return may_write(); },
           options_.controllers.node_slo,
           options_.controllers.node_metric,
-          [this](const kube::Node& node, policy::Mode policy::PoolModes::* mode) { return specs_held(node, mode); },
+          [this](const kube::Node& node, model::Mode model::PoolModes::* mode) { return specs_held(node, mode); },
           [this] { return orders_.overrides(); },
           &recorder_,
           [this](const kube::Node& node) {
@@ -133,7 +133,7 @@ NodeSpecsOptions RunningManager::specs_options() {
             }
           },
           [this](const kube::Node& node) {
-            return policy::KnownTold{grants_.told(node), reclaims_.of(node.meta.name.view())};
+            return policy::settings::KnownTold{grants_.told(node), reclaims_.of(node.meta.name.view())};
           },
           &contests_};
 }
@@ -153,20 +153,20 @@ EvictionContext RunningManager::eviction_context(kube::Client& client) {
           .known_class =
               [this](const kube::Node& node, std::string_view name) {
                 const auto& classes = settings_.for_node(node).tidemark.classes;
-                return std::ranges::find(classes, name, &policy::WorkClass::name) != classes.end();
+                return std::ranges::find(classes, name, &model::WorkClass::name) != classes.end();
               },
           .class_off = [this](const kube::Node& node,
                               std::string_view name) { return class_is_off(node, name, loop_.clock().wall()); },
           .shows = [this] { return only_observes() || may_write(); },
-          .evicted = [this](const kube::Node& node, policy::LedgerSide side) { tell_back_off(node, side); }};
+          .evicted = [this](const kube::Node& node, policy::sell::LedgerSide side) { tell_back_off(node, side); }};
 }
 
-void RunningManager::tell_back_off(const kube::Node& node, policy::LedgerSide side) {
+void RunningManager::tell_back_off(const kube::Node& node, policy::sell::LedgerSide side) {
   queue_.add(std::string(node.meta.name));
-  const policy::Pool& pool = settings_.pool_of(node);
-  const base::Duration pause = policy::back_off_of(pool);
+  const model::Pool& pool = settings_.pool_of(node);
+  const base::Duration pause = model::back_off_of(pool);
   if (pause == base::Duration(0) || !may_write()) return;
-  const bool yarn = side == policy::LedgerSide::kYarn;
+  const bool yarn = side == policy::sell::LedgerSide::kYarn;
   recorder_.record(
       {"v1", "Node", "", std::string(node.meta.name), std::string(node.meta.uid)}, kube::EventSeverity::kNormal,
       yarn ? kYarnBacksOffEvent : kBacksOffEvent,
@@ -195,14 +195,15 @@ BudgetContext RunningManager::budget_context(kube::Client& client) {
 EvictionLimitsContext RunningManager::limits_context() {
   return {.clock = loop_.clock(),
           .interner = interner_,
-          .book = [this]() -> const policy::EvictionBook& { return evictions_.book(); },
-          .state = [this]() -> const policy::BudgetState& { return budgets_.state(); },
-          .pool_of = [this](std::string_view name, std::string_view work_class) -> std::optional<policy::BudgetPool> {
+          .book = [this]() -> const policy::evict::EvictionBook& { return evictions_.book(); },
+          .state = [this]() -> const policy::evict::BudgetState& { return budgets_.state(); },
+          .pool_of = [this](std::string_view name,
+                            std::string_view work_class) -> std::optional<policy::evict::BudgetPool> {
             const kube::Node* node = nodes_.find({"", std::string(name)});
             if (node == nullptr || !settings_.for_node(*node).texts.tidemark) return std::nullopt;
             if (class_is_off(*node, work_class, loop_.clock().wall())) return std::nullopt;
-            const policy::Pool& pool = settings_.pool_of(*node);
-            return policy::BudgetPool{pool.name, pool.budget};
+            const model::Pool& pool = settings_.pool_of(*node);
+            return policy::evict::BudgetPool{pool.name, pool.budget};
           }};
 }
 
@@ -210,17 +211,19 @@ GrantContext RunningManager::grant_context() {
   return {.loop = loop_,
           .nodes = nodes_,
           .metrics = metrics_,
-          .pool_of = [this](const kube::Node& node) -> const policy::Pool& { return settings_.pool_of(node); },
+          .pool_of = [this](const kube::Node& node) -> const model::Pool& { return settings_.pool_of(node); },
           .asked_for = [this] { return any_of_tidemark(settings_.in_force()); },
           .leading = [this] { return may_write(); },
           .synced = [this] { return all_synced_.is_set() && specs_.slos().synced(); },
           .carried =
-              [this](const std::function<void(const std::string&, const policy::NodeGrant&)>& each) {
+              [this](const std::function<void(const std::string&, const model::NodeGrant&)>& each) {
                 specs_.slos().for_each([&](const kube::ObjectKey& key, const NodeSloProjection& slo) {
                   if (slo.told.grant) each(key.name, *slo.told.grant);
                 });
               },
-          .of_operator = [this]() -> const std::optional<policy::OperatorGrants>& { return budgets_.stored_grants(); },
+          .of_operator = [this]() -> const std::optional<policy::evict::OperatorGrants>& {
+            return budgets_.stored_grants();
+          },
           .look_at = [this](const std::string& node) { specs_.look_at(node); }};
 }
 
@@ -235,7 +238,7 @@ SettingsContext RunningManager::settings_context(kube::Client& client) {
           .nodes = &nodes_,
           .evictions = &evictions_,
           .leading = [this] { return may_write(); },
-          .writes = [this](const kube::Node& node) { return !specs_held(node, &policy::PoolModes::capacity); },
+          .writes = [this](const kube::Node& node) { return !specs_held(node, &model::PoolModes::capacity); },
           .config_namespace = options_.config_namespace,
           .config_name = options_.config_name,
           .write_limit = write_limit(options_),

@@ -1,4 +1,4 @@
-// The mark of a node on which two schedulers sold more than it has (policy/arbitrate):
+// The mark of a node on which two schedulers sold more than it has (policy/sell):
 //
 //    annotation  tidemark.io/oversold   {"schema":1,"since":"2026-03-01T02:00:00Z"}
 //                written with its amounts; the node's agent checks only that it exists

@@ -11,7 +11,7 @@
 #include "model/names.h"
 #include "model/reason.h"
 #include "operate/get.h"
-#include "policy/budget/stored.h"
+#include "policy/evict/budget/stored.h"
 
 namespace tidemark::operate {
 namespace {
@@ -36,7 +36,7 @@ net::Task<Result<manager::StoredBudgets>> read(kube::Client& client, std::string
   co_return stored;
 }
 
-Result<void> known(const policy::BudgetState& state, std::string_view pool) {
+Result<void> known(const policy::evict::BudgetState& state, std::string_view pool) {
   if (state.pool(pool) != nullptr) return {};
   std::vector<std::string> names;
   for (const auto& each : state.pools) names.push_back(each.pool);
@@ -46,7 +46,7 @@ Result<void> known(const policy::BudgetState& state, std::string_view pool) {
 
 bool is_taken_up(const manager::StoredBudgets& stored, const std::string& id) {
   const auto& left = stored.requests;
-  return stored.state->request == id || std::ranges::find(left, id, &policy::ResumeRequest::id) == left.end();
+  return stored.state->request == id || std::ranges::find(left, id, &policy::evict::ResumeRequest::id) == left.end();
 }
 
 // Until a manager has taken the request up. The server may be away meanwhile.
@@ -77,7 +77,7 @@ net::Task<Result<BudgetsReport>> read_budgets(kube::Client& client, BudgetsQuest
   BudgetsReport out;
   out.state = std::move(*stored.state);
   out.counts = std::move(stored.counts);
-  out.grants = stored.grants.value_or(policy::OperatorGrants());
+  out.grants = stored.grants.value_or(policy::evict::OperatorGrants());
   if (stored.newer) out.notes.emplace_back(manager::kBudgetsNewer);
   if (!stored.problem.empty()) out.notes.push_back(stored.problem);
   co_return out;
@@ -87,15 +87,15 @@ net::Task<Result<bool>> resume_pool(net::EventLoop& loop, kube::Client& client, 
   TM_CO_TRY(auto stored, co_await read(client, options.config_namespace, options.limit));
   TM_CO_TRY_VOID(known(*stored.state, options.pool));
   const auto phase = [&] { return stored.state->pool(options.pool)->breaker.phase; };
-  if (phase() != policy::BreakerPhase::kOpen) {
+  if (phase() != policy::evict::BreakerPhase::kOpen) {
     co_return fail(ErrorKind::kInvalid, "pool ", options.pool, " is not stopped by evictions (its breaker is ",
-                   policy::to_string(phase()), "): there is nothing to resume");
+                   to_string(phase()), "): there is nothing to resume");
   }
-  const policy::ResumeRequest request{options.id, options.pool, options.why, loop.clock().wall()};
+  const policy::evict::ResumeRequest request{options.id, options.pool, options.why, loop.clock().wall()};
   // A key of its own, so that the next request does not replace it.
-  const Json text(policy::encode_resume(request));
+  const Json text(policy::evict::encode_resume(request));
   const Json body = Json::object(
-      {{"data", Json::object({{policy::resume_key(options.id), text}, {model::kBudgetsRequestKey, text}})}});
+      {{"data", Json::object({{policy::evict::resume_key(options.id), text}, {model::kBudgetsRequestKey, text}})}});
   kube::WriteOptions write;
   write.ns = options.config_namespace;
   write.dry_run = options.dry_run;

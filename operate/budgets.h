@@ -10,8 +10,8 @@
 #include "base/result.h"
 #include "kube/client.h"
 #include "net/loop.h"
-#include "policy/budget/budget.h"
-#include "policy/budget/stored.h"
+#include "policy/evict/budget/budget.h"
+#include "policy/evict/budget/stored.h"
 
 namespace tidemark::operate {
 
@@ -22,9 +22,9 @@ struct BudgetsQuestion {
 };
 
 struct BudgetsReport {
-  policy::BudgetState state;
-  std::optional<policy::EvictionBook> counts;  // of tasks that ended; nullopt: none stored
-  policy::OperatorGrants grants;               // of the yarn-operator
+  policy::evict::BudgetState state;
+  std::optional<policy::evict::EvictionBook> counts;  // of tasks that ended; nullopt: none stored
+  policy::evict::OperatorGrants grants;               // of the yarn-operator
   std::vector<std::string> notes;
 };
 

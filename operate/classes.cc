@@ -13,8 +13,8 @@
 namespace tidemark::operate {
 namespace {
 
-bool names(const policy::StateMark& mark, std::string_view name) {
-  return std::ranges::any_of(mark.orders, [&](const policy::StateOrder& order) {
+bool names(const policy::state::StateMark& mark, std::string_view name) {
+  return std::ranges::any_of(mark.orders, [&](const policy::state::StateOrder& order) {
     return std::ranges::find(order.only.classes, name) != order.only.classes.end();
   });
 }
@@ -43,7 +43,7 @@ net::Task<Result<bool>> off_somewhere(net::EventLoop& loop, kube::Client& client
 
 }  // namespace
 
-Result<void> class_exists(const policy::TidemarkConfig& config, std::string_view name) {
+Result<void> class_exists(const policy::waterline::TidemarkConfig& config, std::string_view name) {
   std::vector<std::string_view> views;
   for (const auto& each : config.classes) views.push_back(each.name);
   if (std::ranges::find(views, name) != views.end()) return {};
@@ -68,7 +68,7 @@ net::Task<Result<std::string>> check_classes(net::EventLoop& loop, kube::Client&
   for (const auto& name : classes) {
     auto exists = class_exists(*config, name);
     if (exists) continue;
-    if (options.command.wish != policy::Wish::kOff) {
+    if (options.command.wish != policy::state::Wish::kOff) {
       TM_CO_TRY(const bool off, co_await off_somewhere(loop, client, name, options.limit));
       if (off) continue;
     }

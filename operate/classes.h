@@ -7,12 +7,12 @@
 #include "kube/client.h"
 #include "net/loop.h"
 #include "operate/order.h"
-#include "policy/pools/pools.h"
+#include "policy/waterline/pools.h"
 
 namespace tidemark::operate {
 
 // kNotFound with the nearest one, and all that there are.
-Result<void> class_exists(const policy::TidemarkConfig& config, std::string_view name);
+Result<void> class_exists(const policy::waterline::TidemarkConfig& config, std::string_view name);
 
 // Each class of `only` is in the settings; kNotFound where one is not. One that is gone from them can still be switched
 // on where some node has it off. Where the settings cannot be read an order is not held up: the answer is a note that

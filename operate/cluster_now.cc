@@ -62,7 +62,7 @@ net::Task<Result<void>> read_settings(kube::Client& client, ClusterQuestion opti
   TM_CO_TRY(now.maps.tidemark, co_await map(model::kTidemarkConfigName));
   TM_CO_TRY(now.maps.revisions, co_await map(model::kRevisionsName));
   TM_CO_TRY(const auto stored, co_await manager::read_desired(client, options.config_namespace, options.limit));
-  auto desired = stored.text ? policy::parse_desired(*stored.text) : Result<policy::DesiredStates>();
+  auto desired = stored.text ? policy::state::parse_desired(*stored.text) : Result<policy::state::DesiredStates>();
   if (desired) {
     now.desired = std::move(*desired);
   } else {
@@ -91,12 +91,13 @@ AboutNode about(const ClusterNow& now, const kube::Node& node) {
 }
 
 manager::NodeDecision decided(const ClusterNow& now, const kube::Node& node, const manager::Revision& revision,
-                              const policy::PluginSet& plugins, const base::Clock& clock) {
+                              const policy::sell::PluginSet& plugins, const base::Clock& clock) {
   return decided(now, node, revision, plugins, clock, about(now, node));
 }
 
 manager::NodeDecision decided(const ClusterNow& now, const kube::Node& node, const manager::Revision& revision,
-                              const policy::PluginSet& plugins, const base::Clock& clock, const AboutNode& about) {
+                              const policy::sell::PluginSet& plugins, const base::Clock& clock,
+                              const AboutNode& about) {
   manager::StandingInputs standing = manager::left_to_others(node);
   standing.desired = now.desired ? &*now.desired : nullptr;
   standing.desired_known = now.desired.has_value();

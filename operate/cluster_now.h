@@ -19,7 +19,7 @@
 #include "manager/settings/effective.h"
 #include "manager/settings/revision.h"
 #include "net/loop.h"
-#include "policy/overcommit/plugins.h"
+#include "policy/sell/overcommit/plugins.h"
 #include "policy/state/desired.h"
 #include "policy/state/overrides.h"
 
@@ -37,12 +37,12 @@ struct ClusterNow {
   std::vector<manager::PodProjection> pods;
   std::map<std::string_view, std::vector<const manager::PodProjection*>> pods_of;
   manager::SettingsMaps maps;
-  std::optional<policy::DesiredStates> desired;  // what was ordered; nullopt: it cannot be read
-  std::optional<policy::Overrides> overrides;    // of the water line; the same
-  manager::StoredBudgets budgets;                // what evictions let pools do
-  std::vector<std::string> notes;                // what could not be read
+  std::optional<policy::state::DesiredStates> desired;  // what was ordered; nullopt: it cannot be read
+  std::optional<policy::state::Overrides> overrides;    // of the water line; the same
+  manager::StoredBudgets budgets;                       // what evictions let pools do
+  std::vector<std::string> notes;                       // what could not be read
 
-  const policy::Overrides* overrides_known() const { return overrides ? &*overrides : nullptr; }
+  const policy::state::Overrides* overrides_known() const { return overrides ? &*overrides : nullptr; }
 };
 
 struct ClusterQuestion {
@@ -64,17 +64,17 @@ struct AboutNode {
   std::span<const manager::PodProjection* const> pods;
   const kube::NodeMetric* metric = nullptr;
   const kube::NodeResourceTopology* topology = nullptr;
-  policy::OfferState state = {};
-  const policy::Waiting* waiting = nullptr;
+  policy::sell::OfferState state = {};
+  const policy::sell::Waiting* waiting = nullptr;
   const manager::ExpectedUse* expected = nullptr;
 };
 AboutNode about(const ClusterNow& now, const kube::Node& node);
 
 // What a manager that starts now would decide, by these settings.
 manager::NodeDecision decided(const ClusterNow& now, const kube::Node& node, const manager::Revision& revision,
-                              const policy::PluginSet& plugins, const base::Clock& clock);
+                              const policy::sell::PluginSet& plugins, const base::Clock& clock);
 // By the settings and orders of `now`, and the rest as it is said.
 manager::NodeDecision decided(const ClusterNow& now, const kube::Node& node, const manager::Revision& revision,
-                              const policy::PluginSet& plugins, const base::Clock& clock, const AboutNode& about);
+                              const policy::sell::PluginSet& plugins, const base::Clock& clock, const AboutNode& about);
 
 }  // namespace tidemark::operate

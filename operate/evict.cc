@@ -24,7 +24,7 @@
 #include "operate/cluster_now.h"
 #include "operate/order_wait.h"
 #include "policy/admission/pod_json.h"
-#include "policy/ledger/books.h"
+#include "policy/sell/ledger/books.h"
 
 namespace tidemark::operate {
 namespace {
@@ -66,10 +66,11 @@ Result<BoundPod> decode_bound_pod(std::string_view bytes, kube::Interner& intern
   pod.meta.resource_version = json.text_at("metadata", "resourceVersion");
   pod.node = interner.intern(json.text_at("spec", "nodeName"));
   // A pod whose labels cannot be read says nothing, and is online.
-  pod.offline = policy::check_pod(json) && policy::is_offline(policy::pod_classes(json));
+  pod.offline =
+      policy::admission::check_pod(json) && policy::admission::is_offline(policy::admission::pod_classes(json));
   if (!pod.offline) return pod;
   pod.uid = json.text_at("metadata", "uid");
-  pod.is_static = policy::pod_text(json, policy::kAnnotations, kMirrorAnnotation).has_value();
+  pod.is_static = policy::admission::pod_text(json, policy::admission::kAnnotations, kMirrorAnnotation).has_value();
   pod.leaving = json.at("metadata", "deletionTimestamp") != nullptr;
   if (const Json* grace = json.at("spec", "terminationGracePeriodSeconds")) {
     pod.grace_s = grace->get_int().value_or(kDefaultGraceSeconds);
@@ -91,7 +92,7 @@ model::Resources held_by_yarn(const kube::Node& node) {
   const auto* text = node.meta.annotations.find(model::kThirdPartyAllocationsAnnotation);
   if (text == nullptr) return {};
   const auto held = model::parse_third_party_allocations(text->view());
-  return held ? policy::held_by_others(*held) : model::Resources();
+  return held ? policy::sell::held_by_others(*held) : model::Resources();
 }
 
 class Evictor {

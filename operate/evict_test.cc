@@ -77,7 +77,8 @@ class EvictTest : public testing::Orders {
     }
   }
 
-  OffProgress evict(EvictOptions options, base::Duration limit = 1min, policy::Wish wish = policy::Wish::kOff) {
+  OffProgress evict(EvictOptions options, base::Duration limit = 1min,
+                    policy::state::Wish wish = policy::state::Wish::kOff) {
     auto order = this->order(wish);
     order.command.evict = true;
     const auto report = give(order);

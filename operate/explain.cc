@@ -22,12 +22,12 @@
 #include "operate/last_eviction.h"
 #include "operate/pools.h"
 #include "operate/surroundings.h"
-#include "policy/overcommit/overcommit.h"
-#include "policy/render/grounds_text.h"
-#include "policy/render/offer_text.h"
-#include "policy/render/overcommit_text.h"
-#include "policy/render/sources_text.h"
-#include "policy/render/state_text.h"
+#include "policy/explain/grounds_text.h"
+#include "policy/explain/offer_text.h"
+#include "policy/explain/overcommit_text.h"
+#include "policy/explain/sources_text.h"
+#include "policy/explain/state_text.h"
+#include "policy/sell/overcommit/overcommit.h"
 
 namespace tidemark::operate {
 namespace {
@@ -131,7 +131,7 @@ void recall(const ExplainQuestion& options, base::WallTime now, Read& read, std:
 
 // How long ago offline work of the node was evicted, and who says so: the later of what the journal and the API server
 // tell.
-void find_eviction(const Read& read, base::WallTime now, policy::EvictionGround& ground) {
+void find_eviction(const Read& read, base::WallTime now, policy::explain::EvictionGround& ground) {
   if (const auto* told = read.evicted.latest()) {
     ground.evicted_ago = now - told->at;
     ground.told_by = told->object;
@@ -146,8 +146,8 @@ void find_eviction(const Read& read, base::WallTime now, policy::EvictionGround&
 }
 
 // The same by side, on the clock that the decision goes by.
-policy::LastEvicted evicted_by_side(const Read& read, base::WallTime now, base::MonotonicTime mono) {
-  policy::LastEvicted evicted = read.manager ? read.manager->evicted : policy::LastEvicted();
+policy::sell::LastEvicted evicted_by_side(const Read& read, base::WallTime now, base::MonotonicTime mono) {
+  policy::sell::LastEvicted evicted = read.manager ? read.manager->evicted : policy::sell::LastEvicted();
   const auto take = [&](std::optional<base::MonotonicTime>& side, const std::optional<LastEviction::Told>& told) {
     if (told) side = std::max(side, std::optional(mono + (told->at - now)));
   };
@@ -156,12 +156,12 @@ policy::LastEvicted evicted_by_side(const Read& read, base::WallTime now, base::
   return evicted;
 }
 
-std::vector<policy::YoungPod> young_of(const ExplainQuestion& options, const model::NodeSnapshot& snapshot,
-                                       const std::vector<manager::PodProjection>& pods) {
-  std::vector<policy::YoungPod> young;
+std::vector<policy::explain::YoungPod> young_of(const ExplainQuestion& options, const model::NodeSnapshot& snapshot,
+                                                const std::vector<manager::PodProjection>& pods) {
+  std::vector<policy::explain::YoungPod> young;
   for (const model::PodView& view : snapshot.pods) {
     if (!view.warm_up) continue;
-    policy::YoungPod& each = young.emplace_back(policy::young_pod(view, snapshot));
+    policy::explain::YoungPod& each = young.emplace_back(policy::explain::young_pod(view, snapshot));
     const auto pod = std::ranges::find(pods, view.id, &manager::PodProjection::id);
     if (pod == pods.end()) continue;
     each.name = base::cat(pod->meta.ns, "/", pod->meta.name);
@@ -171,14 +171,14 @@ std::vector<policy::YoungPod> young_of(const ExplainQuestion& options, const mod
   return young;
 }
 
-std::vector<policy::Source> sources_of(const ExplainQuestion& options, const Read& read,
-                                       const policy::Grounds& grounds) {
+std::vector<policy::explain::Source> sources_of(const ExplainQuestion& options, const Read& read,
+                                                const policy::explain::Grounds& grounds) {
   const base::WallTime now = grounds.now;
-  std::vector<policy::Source> sources;
+  std::vector<policy::explain::Source> sources;
   const auto add = [&](std::string object, std::string revision, std::string gives,
-                       std::vector<std::string_view> terms) -> policy::Source& {
-    return sources.emplace_back(policy::Source{std::move(object), std::move(revision), std::nullopt, std::nullopt,
-                                               std::move(gives), std::move(terms)});
+                       std::vector<std::string_view> terms) -> policy::explain::Source& {
+    return sources.emplace_back(policy::explain::Source{std::move(object), std::move(revision), std::nullopt,
+                                                        std::nullopt, std::move(gives), std::move(terms)});
   };
   add(base::cat("Node ", options.node), read.node.meta.resource_version,
       "capacity, what the kubelet reserves, the node's own settings and orders, what YARN and third parties hold",
@@ -236,7 +236,8 @@ net::Task<Result<Explanation>> explain_node(net::EventLoop& loop, kube::Client& 
   TM_CO_TRY(Read read, co_await read_all(client, options, interner));
   const kube::Node& node = read.node;
   const base::WallTime now = loop.clock().wall();
-  const auto desired = read.orders.text ? policy::parse_desired(*read.orders.text) : Result<policy::DesiredStates>();
+  const auto desired =
+      read.orders.text ? policy::state::parse_desired(*read.orders.text) : Result<policy::state::DesiredStates>();
   manager::StandingInputs standing = manager::left_to_others(node);
   standing.desired = desired ? &*desired : nullptr;
   standing.desired_known = desired.has_value();
@@ -248,14 +249,14 @@ net::Task<Result<Explanation>> explain_node(net::EventLoop& loop, kube::Client& 
   TM_CO_TRY(auto found, manager::effective_settings(read.maps, node, options.zones));
   const auto kept = std::make_shared<const manager::EffectiveSettings>(std::move(found));
   const manager::EffectiveSettings& settings = *kept;
-  const policy::TidemarkConfig& ours = settings.revision.tidemark;
-  const policy::Pool& pool = policy::pool_of(ours, node.meta.labels);
+  const policy::waterline::TidemarkConfig& ours = settings.revision.tidemark;
+  const model::Pool& pool = policy::waterline::pool_of(ours, node.meta.labels);
   read.beside = co_await read_surroundings(loop, client, options.config_namespace, options.limit, wanted_by(ours, pool),
                                            ours.classes);
   std::vector<std::string> remarks;  // of what was read
   recall(options, now, read, remarks);
-  policy::Grounds grounds{now, settings.ground, {}, {}};
-  grounds.evictions.back_off = policy::back_off_of(pool);
+  policy::explain::Grounds grounds{now, settings.ground, {}, {}};
+  grounds.evictions.back_off = model::back_off_of(pool);
   if (grounds.evictions.back_off > base::Duration(0)) {
     read.evicted = co_await last_eviction(client, node, read.on.ends, now, options.limit);
     find_eviction(read, now, grounds.evictions);
@@ -269,7 +270,7 @@ net::Task<Result<Explanation>> explain_node(net::EventLoop& loop, kube::Client& 
                                    .topology = read.topology ? &*read.topology : nullptr,
                                    .revision = settings.revision,
                                    .plugins = options.plugins,
-                                   .state = policy::OfferState(),
+                                   .state = policy::sell::OfferState(),
                                    .now = now,
                                    .mono = loop.clock().monotonic(),
                                    .standing = standing,
@@ -290,7 +291,7 @@ net::Task<Result<Explanation>> explain_node(net::EventLoop& loop, kube::Client& 
   grounds.young = young_of(options, decision.snapshot, read.on.pods);
 
   std::vector<std::string> notes = decision.notes;
-  if (decision.pool->ledger != policy::LedgerConfig()) {
+  if (decision.pool->ledger != model::LedgerConfig()) {
     notes.push_back(read.beside.waiting_pods == 0
                         ? std::string("no batch pod waits for room")
                         : base::cat(read.beside.waiting_pods, " batch pods wait for room; the ledger goes by that"));
@@ -315,36 +316,37 @@ net::Task<Result<Explanation>> explain_node(net::EventLoop& loop, kube::Client& 
   for (const auto* more : {&read.beside.notes, &read.evicted.notes, &remarks}) {
     notes.insert(notes.end(), more->begin(), more->end());
   }
-  std::vector<policy::Source> sources = sources_of(options, read, grounds);
-  if (decision.standing.state.strictest() >= policy::NodeState::kDraining) {
+  std::vector<policy::explain::Source> sources = sources_of(options, read, grounds);
+  if (decision.standing.state.strictest() >= model::NodeState::kDraining) {
     notes.emplace_back("the numbers above are what the settings would give if the node were on");
   }
   co_return Explanation{kept, std::move(decision), std::move(grounds), std::move(sources), std::move(notes)};
 }
 
-const policy::OvercommitPlan& Explanation::shown() const {
-  return decision.standing.state.strictest() >= policy::NodeState::kDraining ? decision.offer.plan : decision.plan();
+const policy::sell::OvercommitPlan& Explanation::shown() const {
+  return decision.standing.state.strictest() >= model::NodeState::kDraining ? decision.offer.plan : decision.plan();
 }
 
-policy::OfferNames Explanation::names() const {
+policy::explain::OfferNames Explanation::names() const {
   return {decision.strategy().profile, decision.calendar, &decision.basis.overrides,
-          policy::back_off_left(*decision.pool, decision.basis.evicted, decision.basis.mono)};
+          policy::sell::back_off_left(*decision.pool, decision.basis.evicted, decision.basis.mono)};
 }
 
 Json render_json(const Explanation& explanation) {
   const manager::NodeDecision& decision = explanation.decision;
-  Json out = policy::render_json(explanation.shown(), decision.snapshot, decision.strategy());
-  out["state"] = policy::render_json(decision.standing.state);
+  Json out = policy::explain::render_json(explanation.shown(), decision.snapshot, decision.strategy());
+  out["state"] = policy::explain::render_json(decision.standing.state);
   out["state"]["text"] = Json(manager::standing_text(decision.standing));
   out["state"]["writes"] = Json(decision.writes());
   if (decision.standing.watched) out["state"]["watched"] = Json(model::reason_id(*decision.standing.watched));
-  policy::add_json(out, explanation.grounds);
-  out["offer"] = policy::render_json(decision.offer, explanation.names());
+  policy::explain::add_json(out, explanation.grounds);
+  out["offer"] = policy::explain::render_json(decision.offer, explanation.names());
   if (!decision.kubernetes_off.classes.empty()) {
-    out["takenBackOfClasses"] = Json::object({{"kubernetes", policy::classes_off_json(decision.kubernetes_off)},
-                                              {"yarn", policy::classes_off_json(decision.yarn_off)}});
+    out["takenBackOfClasses"] =
+        Json::object({{"kubernetes", policy::explain::classes_off_json(decision.kubernetes_off)},
+                      {"yarn", policy::explain::classes_off_json(decision.yarn_off)}});
   }
-  out["sources"] = policy::render_json(explanation.sources);
+  out["sources"] = policy::explain::render_json(explanation.sources);
   out["notes"] = Json::array();
   for (const auto& note : explanation.notes) out["notes"].as_array().push_back(Json(note));
   return out;

@@ -17,20 +17,20 @@
 #include "manager/settings/revision.h"
 #include "model/resources.h"
 #include "net/loop.h"
-#include "policy/offer/offer.h"
-#include "policy/overcommit/plugins.h"
-#include "policy/render/grounds_text.h"
-#include "policy/render/offer_text.h"
-#include "policy/render/sources_text.h"
+#include "policy/explain/grounds_text.h"
+#include "policy/explain/offer_text.h"
+#include "policy/explain/sources_text.h"
+#include "policy/sell/offer/offer.h"
+#include "policy/sell/overcommit/plugins.h"
 
 namespace tidemark::operate {
 
 // What only the manager remembers of a node, read from its journal.
 struct Remembered {
-  policy::OfferState state;  // as if the time had not passed in which the manager could get no reports
-  base::Duration unheard;    // that time
+  policy::sell::OfferState state;  // as if the time had not passed in which the manager could get no reports
+  base::Duration unheard;          // that time
   std::optional<model::Resources> least_ever;
-  policy::LastEvicted evicted;
+  policy::sell::LastEvicted evicted;
   base::MonotonicTime now;  // of the clock that these are of
   base::WallTime decided;
   std::string who;  // the manager and the time, as text
@@ -40,9 +40,9 @@ struct ExplainQuestion {
   std::string node;
   std::string config_namespace = "koordinator-system";
   std::string config_name = "slo-controller-config";
-  manager::ZonesOf zones = [](std::string_view) { return policy::Zones(); };
-  policy::PluginSet plugins;  // what the manager runs with
-  std::string journal;        // the directory that `remember` reads, for the list of sources
+  manager::ZonesOf zones = [](std::string_view) { return policy::waterline::Zones(); };
+  policy::sell::PluginSet plugins;  // what the manager runs with
+  std::string journal;              // the directory that `remember` reads, for the list of sources
   std::function<Result<Remembered>(base::WallTime now)> remember;  // empty: the decision is that of a new manager
   base::Duration limit = std::chrono::seconds(30);                 // for one answer of the API server
 };
@@ -50,13 +50,13 @@ struct ExplainQuestion {
 struct Explanation {
   std::shared_ptr<const manager::EffectiveSettings> settings;  // parts of the decision point into them
   manager::NodeDecision decision;
-  policy::Grounds grounds;
-  std::vector<policy::Source> sources;
+  policy::explain::Grounds grounds;
+  std::vector<policy::explain::Source> sources;
   std::vector<std::string> notes;  // what could not be read, and how to read the numbers
 
   // The plan in force. Of a node that is off or draining: the plan if it were on.
-  const policy::OvercommitPlan& shown() const;
-  policy::OfferNames names() const;  // valid as long as this
+  const policy::sell::OvercommitPlan& shown() const;
+  policy::explain::OfferNames names() const;  // valid as long as this
 };
 
 // kNotFound if there is no such node.

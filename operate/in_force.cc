@@ -2,16 +2,17 @@
 
 #include <utility>
 
-#include "policy/rollout/stored.h"
+#include "policy/settings/rollout/stored.h"
 
 namespace tidemark::operate {
 
 InForce::InForce(const manager::SettingsMaps& maps, manager::ZonesOf zones) : maps_(maps), zones_(std::move(zones)) {
   if (!maps.revisions) return;
-  const auto stored = policy::decode_stored(manager::data_of(*maps.revisions));
+  const auto stored = policy::settings::decode_stored(manager::data_of(*maps.revisions));
   by_node_ = stored.state && stored.state->layers.size() > 1;
   if (!by_node_) return;
-  if (const auto* target = policy::find_revision(stored.book, stored.state->target())) target_ = target->texts;
+  if (const auto* target = policy::settings::find_revision(stored.book, stored.state->target()))
+    target_ = target->texts;
 }
 
 Result<const manager::EffectiveSettings*> InForce::on(const kube::Node& node) {

@@ -7,7 +7,7 @@
 #include "base/result.h"
 #include "kube/objects.h"
 #include "manager/settings/effective.h"
-#include "policy/rollout/revision.h"
+#include "policy/settings/rollout/revision.h"
 
 namespace tidemark::operate {
 
@@ -20,13 +20,13 @@ class InForce {
   Result<const manager::EffectiveSettings*> on(const kube::Node& node);
   bool by_node() const { return by_node_; }
   // Of the settings that every node is to have once a roll-out is over; nullopt: those in force on any node.
-  const std::optional<policy::SettingsTexts>& target() const { return target_; }
+  const std::optional<policy::settings::SettingsTexts>& target() const { return target_; }
 
  private:
   const manager::SettingsMaps& maps_;
   manager::ZonesOf zones_;
   bool by_node_ = false;
-  std::optional<policy::SettingsTexts> target_;
+  std::optional<policy::settings::SettingsTexts> target_;
   std::optional<manager::EffectiveSettings> known_;
 };
 

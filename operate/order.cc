@@ -13,16 +13,16 @@
 #include "manager/state/desired_store.h"
 #include "manager/state/mark_write.h"
 #include "manager/state/oversold_taint.h"
+#include "model/generation.h"
 #include "model/names.h"
 #include "model/reason.h"
 #include "operate/pools.h"
-#include "policy/state/generation.h"
 
 namespace tidemark::operate {
 namespace {
 
-using policy::CommandEffect;
-using policy::NodeMarks;
+using policy::state::CommandEffect;
+using policy::state::NodeMarks;
 
 constexpr int kStoreTriesMax = 10;
 constexpr int kRefusalsMax = 20;  // of one node that others write at the same time
@@ -33,9 +33,9 @@ constexpr base::Duration kRetryMax = std::chrono::seconds(5);
 struct Order {
   OrderScope scope = OrderScope::kCluster;
   std::string pool;
-  policy::StateCommand command;
-  policy::StateMark mark;                         // of the pool or the cluster
-  const policy::TidemarkConfig* pools = nullptr;  // of kPool; outlives it
+  policy::state::StateCommand command;
+  policy::state::StateMark mark;                             // of the pool or the cluster
+  const policy::waterline::TidemarkConfig* pools = nullptr;  // of kPool; outlives it
 };
 
 kube::NodeFields node_fields() {
@@ -46,33 +46,33 @@ kube::NodeFields node_fields() {
 }
 
 struct Before {
-  policy::DesiredStates desired;
+  policy::state::DesiredStates desired;
   std::string revision;  // of the ConfigMap; "" where there is none
   std::string note;      // what a reader should know; "" where the text was good
 };
 
 // What nodes carry of orders for the cluster and for pools.
 struct Recovered {
-  policy::DesiredStates desired;
+  policy::state::DesiredStates desired;
   std::string incomplete;  // why not all nodes were read; "" where they were
 };
 net::Task<Recovered> recovered(kube::Client& client, const OrderOptions& options) {
   Recovered out;
-  policy::DesiredStates& desired = out.desired;
+  policy::state::DesiredStates& desired = out.desired;
   kube::Interner interner;
   auto listed = co_await client.list(
       kube::kNodes, {},
       [&](std::string_view page) -> Result<void> {
         TM_TRY_VOID(kube::decode_list(page, [&](std::string_view item) -> Result<void> {
           TM_TRY(const auto node, kube::decode_node(item, node_fields(), interner));
-          policy::recover(desired, manager::read_marks(manager::mark_of(node)).marks);
+          policy::state::recover(desired, manager::read_marks(manager::mark_of(node)).marks);
           return {};
         }));
         return {};
       },
       [&] { desired = {}; }, options.limit * 4);
   if (!listed) out.incomplete = std::move(listed).error().within("reading what nodes carry of it").message;
-  const auto as_ordered = [&desired](policy::StateMark& mark) {
+  const auto as_ordered = [&desired](policy::state::StateMark& mark) {
     desired.generation = std::max(desired.generation, mark.generation);
     for (auto& order : mark.orders) order.drained = false;  // a node's own
   };
@@ -89,7 +89,7 @@ net::Task<Result<Before>> read_before(kube::Client& client, const OrderOptions& 
   before.revision = stored.revision;
   std::string problem;
   if (stored.text) {
-    auto read = policy::parse_desired(*stored.text);
+    auto read = policy::state::parse_desired(*stored.text);
     if (read) {
       before.desired = std::move(*read);
       co_return before;
@@ -101,14 +101,14 @@ net::Task<Result<Before>> read_before(kube::Client& client, const OrderOptions& 
   }
   auto carried = co_await recovered(client, options);
   // To switch the cluster off is too urgent to wait for what may be there of other orders.
-  const bool urgent = options.scope == OrderScope::kCluster && options.command.wish == policy::Wish::kOff;
+  const bool urgent = options.scope == OrderScope::kCluster && options.command.wish == policy::state::Wish::kOff;
   if (!carried.incomplete.empty() && !urgent) {
     co_return fail(ErrorKind::kUnavailable,
                    "what was ordered for the cluster and its pools is gone or cannot be read, ",
                    "and not all that nodes carry of it could be read either: ", carried.incomplete);
   }
   before.desired = std::move(carried.desired);
-  const bool found = before.desired != policy::DesiredStates();
+  const bool found = before.desired != policy::state::DesiredStates();
   if (stored.text) {
     before.note = base::cat("what was ordered before for the cluster and its pools could not be read (", problem, ") ",
                             found ? "and was taken from what nodes carry of it" : "and was replaced");
@@ -124,7 +124,7 @@ net::Task<Result<Before>> read_before(kube::Client& client, const OrderOptions& 
 }
 
 struct Stored {
-  policy::StateMark mark;
+  policy::state::StateMark mark;
   bool written = false;
   bool already = false;
   std::vector<std::string> notes;
@@ -138,7 +138,7 @@ net::Task<Result<Stored>> store(net::EventLoop& loop, kube::Client& client, cons
     out.notes.clear();
     if (!before.note.empty()) out.notes.push_back(before.note);
     const base::WallTime now = loop.clock().wall();
-    TM_CO_TRY(auto commanded, policy::command_desired(before.desired, options.pool, options.command, now));
+    TM_CO_TRY(auto commanded, policy::state::command_desired(before.desired, options.pool, options.command, now));
     out.mark = std::move(commanded.mark);
     switch (commanded.effect) {
       case CommandEffect::kAlready:
@@ -156,7 +156,7 @@ net::Task<Result<Stored>> store(net::EventLoop& loop, kube::Client& client, cons
     }
     if (options.dry_run) co_return out;
     auto written = co_await manager::write_desired(client, options.config_namespace, before.revision,
-                                                   policy::format_desired(commanded.desired), options.limit);
+                                                   policy::state::format_desired(commanded.desired), options.limit);
     if (written) {
       out.written = true;
       co_return out;
@@ -187,7 +187,7 @@ bool concerns(const Order& order, const kube::Node& node) {
   if (order.scope != OrderScope::kPool) return true;
   if (in_pool(*order.pools, node, order.pool)) return true;
   // A node that left the pool, or whose pool is gone, may still be held by its order; it is let go here.
-  if (order.command.wish == policy::Wish::kOff) return false;
+  if (order.command.wish == policy::state::Wish::kOff) return false;
   const auto marks = manager::read_marks(manager::mark_of(node)).marks;
   return marks.pool && marks.pool->pool == order.pool;
 }
@@ -283,11 +283,11 @@ class Writing {
   }
 
   // The order applied to what a node carries.
-  policy::NodeCommanded apply(const NodeMarks& marks, std::int64_t generation, base::WallTime now) const {
-    if (order_.scope == OrderScope::kNode) return policy::command_node(marks, order_.command, generation, now);
-    policy::NodeCommanded out{marks, CommandEffect::kSet};
-    out.effect = order_.scope == OrderScope::kCluster ? policy::carry_cluster(out.marks, order_.mark)
-                                                      : policy::carry_pool(out.marks, order_.pool, order_.mark);
+  policy::state::NodeCommanded apply(const NodeMarks& marks, std::int64_t generation, base::WallTime now) const {
+    if (order_.scope == OrderScope::kNode) return policy::state::command_node(marks, order_.command, generation, now);
+    policy::state::NodeCommanded out{marks, CommandEffect::kSet};
+    out.effect = order_.scope == OrderScope::kCluster ? policy::state::carry_cluster(out.marks, order_.mark)
+                                                      : policy::state::carry_pool(out.marks, order_.pool, order_.mark);
     return out;
   }
 
@@ -368,12 +368,12 @@ class Writing {
     const auto reading = manager::read_marks(mark);
     if (!generation) {
       const std::int64_t own = reading.marks.node ? reading.marks.node->generation : 0;
-      generation = policy::next_generation(std::max(own, reading.marks.generation), now);
+      generation = model::next_generation(std::max(own, reading.marks.generation), now);
     }
     const auto ordered = apply(reading.marks, *generation, now);
     out.outcome = outcome_of(ordered.effect);
-    out.state = policy::effective(ordered.marks, policy::Mode::kEnforce, now);
-    const bool off = order_.command.wish == policy::Wish::kOff;
+    out.state = policy::state::effective(ordered.marks, model::Mode::kEnforce, now);
+    const bool off = order_.command.wish == policy::state::Wish::kOff;
     const bool already = ordered.effect == CommandEffect::kAlready;
     // Of an earlier run the mark may be all that came about, and somebody may have put back what it took.
     const bool repair = already && (reading.trouble || (off && manager::is_to_stop_selling(node, ordered.marks, now)));
@@ -399,9 +399,8 @@ class Writing {
   }
 
   // The taint of a node that was oversold stands beside its status, and a manager that takes it off may not be there.
-  net::Task<Result<void>> take_taint_off(const kube::Node& node, policy::EffectiveState state) {
-    if (!manager::has_oversold_taint(node) || state.strictest() < policy::NodeState::kDraining)
-      co_return Result<void>();
+  net::Task<Result<void>> take_taint_off(const kube::Node& node, policy::state::EffectiveState state) {
+    if (!manager::has_oversold_taint(node) || state.strictest() < model::NodeState::kDraining) co_return Result<void>();
     for (int again = 0; again < kRefusalsMax; ++again) {
       TM_CO_TRY(const std::string bytes, co_await client_.get(kube::kNodes, "", node.meta.name.view(), options_.limit));
       TM_CO_TRY(auto patch, manager::taint_patch(bytes, false));
@@ -467,7 +466,7 @@ net::Task<Result<PoolsForOrder>> pools_for_order(kube::Client& client, const Ord
     co_return fail(ErrorKind::kInvalid, live.error().message, "; and no revision in force has a pool ",
                    base::in_quotes(options.pool), ", as far as can be read: name the nodes instead");
   }
-  if (options.command.wish != policy::Wish::kOff) {
+  if (options.command.wish != policy::state::Wish::kOff) {
     const auto before = co_await read_before(client, options);
     if (before && before->desired.pool(options.pool) != nullptr) co_return PoolsForOrder{std::move(*live), ""};
   }
@@ -510,7 +509,7 @@ net::Task<Result<OrderReport>> give_order(net::EventLoop& loop, kube::Client& cl
   auto written = co_await writing.run();
   const bool nothing = written.nodes.empty() && !report.stored && !report.was_stored;
   if (nothing && !written.incomplete.empty()) co_return fail(ErrorKind::kUnavailable, written.incomplete);
-  if (options.command.wish == policy::Wish::kOff && !options.command.only.classes.empty()) {
+  if (options.command.wish == policy::state::Wish::kOff && !options.command.only.classes.empty()) {
     report.notes.emplace_back(
         "what a class holds is taken from the offers by the manager, and given back when draining is over by those who "
         "obey it on the nodes; new work of it is turned away by the webhook (orders for one node reach no webhook)");

@@ -17,9 +17,9 @@
 #include "kube/client.h"
 #include "manager/settings/revision.h"
 #include "net/loop.h"
-#include "policy/pools/pools.h"
 #include "policy/state/order.h"
 #include "policy/state/state.h"
+#include "policy/waterline/pools.h"
 
 namespace tidemark::operate {
 
@@ -27,16 +27,16 @@ enum class OrderScope : std::uint8_t { kNode, kPool, kCluster };
 
 struct OrderOptions {
   OrderScope scope = OrderScope::kCluster;
-  std::vector<std::string> nodes;               // of kNode
-  std::string pool;                             // of kPool
-  std::optional<policy::TidemarkConfig> pools;  // of kPool: from pools_for_order()
-  policy::StateCommand command;
+  std::vector<std::string> nodes;                          // of kNode
+  std::string pool;                                        // of kPool
+  std::optional<policy::waterline::TidemarkConfig> pools;  // of kPool: from pools_for_order()
+  policy::state::StateCommand command;
   bool dry_run = false;
   // Of `off`: for whoever takes the agents out. Ordered only where one of them may have a file of the kernel in force,
   // and waited for until none has.
   bool nothing_in_force = false;
   std::string config_namespace = "koordinator-system";
-  manager::ZonesOf zones = [](std::string_view) { return policy::Zones(); };
+  manager::ZonesOf zones = [](std::string_view) { return policy::waterline::Zones(); };
   std::int64_t in_flight = 100;                     // writes under way at once
   base::Duration limit = std::chrono::seconds(30);  // for one node, tries included
 };
@@ -56,8 +56,8 @@ std::string_view to_string(OrderOutcome);
 struct OrderedNode {
   std::string name;
   OrderOutcome outcome = OrderOutcome::kFailed;
-  std::string problem;           // of kFailed
-  policy::EffectiveState state;  // what holds on it now, by orders alone; not for kGone and kFailed
+  std::string problem;                  // of kFailed
+  policy::state::EffectiveState state;  // what holds on it now, by orders alone; not for kGone and kFailed
   // It follows its pool, of which several nodes are left to another writer: an order for the node alone does not end
   // that.
 };
@@ -81,7 +81,7 @@ struct OrderProgress {
 // By which an order for a pool finds its nodes: those that tidemark-config has now. An order is urgent, and an edit may
 // be bad, or rename the pool: then those of the settings in force, and `note` says so.
 struct PoolsForOrder {
-  policy::TidemarkConfig config;
+  policy::waterline::TidemarkConfig config;
   std::string note;
 };
 net::Task<Result<PoolsForOrder>> pools_for_order(kube::Client& client, const OrderOptions& options);

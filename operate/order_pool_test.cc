@@ -5,7 +5,7 @@
 
 #include "operate/order.h"
 #include "operate/testing/orders.h"
-#include "policy/rollout/stored.h"
+#include "policy/settings/rollout/stored.h"
 
 namespace tidemark::operate {
 namespace {
@@ -17,18 +17,18 @@ class OrderPoolTest : public testing::Orders {
   // As a manager stores it, the oldest first: of several the last one has reached no node yet.
   void in_force(const std::vector<std::string>& configs) {
     Json data = Json::object();
-    policy::RolloutState state;
+    policy::settings::RolloutState state;
     for (const auto& config : configs) {
-      policy::StoredRevision revision;
+      policy::settings::StoredRevision revision;
       revision.number = static_cast<std::int64_t>(state.layers.size()) + 1;
       revision.texts.tidemark = config;
-      revision.hash = policy::hash_of(revision.texts);
-      const policy::NodeMark reached = state.layers.empty() ? policy::kAllNodes : "";
+      revision.hash = policy::settings::hash_of(revision.texts);
+      const policy::settings::NodeMark reached = state.layers.empty() ? policy::settings::kAllNodes : "";
       state.layers.push_back({revision.hash, reached, reached});
-      data[policy::revision_key(revision.number)] = Json(policy::encode_revision(revision));
+      data[policy::settings::revision_key(revision.number)] = Json(policy::settings::encode_revision(revision));
     }
-    state.phase = configs.size() == 1 ? policy::Phase::kSettled : policy::Phase::kCanary;
-    data[policy::kStateKey] = Json(policy::encode_state(state));
+    state.phase = configs.size() == 1 ? policy::settings::Phase::kSettled : policy::settings::Phase::kCanary;
+    data[policy::settings::kStateKey] = Json(policy::settings::encode_state(state));
     Json map = *Json::parse(R"({"metadata":{"name":"tidemark-config-revisions"}})");
     map["data"] = std::move(data);
     call("POST", std::string(kMaps), map.dump());
@@ -39,7 +39,7 @@ TEST_F(OrderPoolTest, PoolComesFromSettings) {
   node("day", R"("labels":{"pool":"day"})");
   node("night", R"("labels":{"pool":"night"})");
   live(config_with("night"));
-  auto options = pool_order(policy::Wish::kOff, "night");
+  auto options = pool_order(policy::state::Wish::kOff, "night");
   const auto report = give(options);
   ASSERT_TRUE(report) << report.error().message;
   EXPECT_EQ(report->nodes.size(), 1u);
@@ -56,7 +56,7 @@ TEST_F(OrderPoolTest, InvalidSettingsFallBackToPoolsInForce) {
   node("day", R"("labels":{"pool":"day"})");
   node("night", R"("labels":{"pool":"night"})");
   live("schema: 1\nmode: enforced\n");
-  const auto options = pool_order(policy::Wish::kOff, "night");
+  const auto options = pool_order(policy::state::Wish::kOff, "night");
   const auto unknown = give(options);
   ASSERT_FALSE(unknown) << "nothing tells what is in force";
   EXPECT_NE(unknown.error().message.find("name the nodes instead"), std::string::npos) << unknown.error().message;
@@ -72,7 +72,7 @@ TEST_F(OrderPoolTest, InvalidSettingsFallBackToPoolsInForce) {
   ASSERT_TRUE(give(options));
   EXPECT_EQ(label("night"), "off");
   EXPECT_EQ(label("day"), "");
-  EXPECT_FALSE(give(pool_order(policy::Wish::kOff, "nigh")));
+  EXPECT_FALSE(give(pool_order(policy::state::Wish::kOff, "nigh")));
 }
 
 TEST_F(OrderPoolTest, AcceptsBothNamesOfPoolBeingRenamed) {
@@ -80,8 +80,8 @@ TEST_F(OrderPoolTest, AcceptsBothNamesOfPoolBeingRenamed) {
   node("other", R"("labels":{"pool":"other"})");
   live(config_with("dusk", "night"));
   in_force({config_with("night"), config_with("dusk", "night")});
-  EXPECT_EQ(pools_for(pool_order(policy::Wish::kOff, "dusk")).value().note, "");
-  const auto options = pool_order(policy::Wish::kOff, "night");
+  EXPECT_EQ(pools_for(pool_order(policy::state::Wish::kOff, "dusk")).value().note, "");
+  const auto options = pool_order(policy::state::Wish::kOff, "night");
   const auto pools = pools_for(options);
   ASSERT_TRUE(pools) << pools.error().message;
   EXPECT_TRUE(pools->note.starts_with("tidemark-config has no pool \"night\" any more; ")) << pools->note;
@@ -98,7 +98,7 @@ TEST_F(OrderPoolTest, FailsWithoutApiServer) {
     if (!request.target.ends_with("/tidemark-config")) return std::nullopt;
     return Error{ErrorKind::kUnavailable, "the server went away", 0, 0};
   };
-  const auto pools = pools_for(pool_order(policy::Wish::kOff, "night"));
+  const auto pools = pools_for(pool_order(policy::state::Wish::kOff, "night"));
   ASSERT_FALSE(pools);
   EXPECT_EQ(pools.error().kind, ErrorKind::kUnavailable);
 }

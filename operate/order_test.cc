@@ -29,7 +29,7 @@ class OrderTest : public testing::Orders {
 
 TEST_F(OrderTest, OffStopsSellingAtOnceAndIsStoredForNodesThatJoinLater) {
   for (int i = 0; i < 30; ++i) node(base::cat("n", i));
-  auto options = order(policy::Wish::kOff);
+  auto options = order(policy::state::Wish::kOff);
   options.command.drain = 15min;
   const auto report = give(options);
   ASSERT_TRUE(report) << report.error().message;
@@ -52,9 +52,9 @@ TEST_F(OrderTest, OffStopsSellingAtOnceAndIsStoredForNodesThatJoinLater) {
 
 TEST_F(OrderTest, CompletesInterruptedRun) {
   for (int i = 0; i < 10; ++i) node(base::cat("n", i));
-  ASSERT_TRUE(give(order(policy::Wish::kOff)));
+  ASSERT_TRUE(give(order(policy::state::Wish::kOff)));
   node("late");
-  const auto again = give(order(policy::Wish::kOff));
+  const auto again = give(order(policy::state::Wish::kOff));
   ASSERT_TRUE(again);
   EXPECT_EQ(count(*again, OrderOutcome::kAlready), 10u);
   EXPECT_EQ(count(*again, OrderOutcome::kWritten), 1u);
@@ -65,36 +65,36 @@ TEST_F(OrderTest, CompletesInterruptedRun) {
 // Another manager, or a status from before, put the amounts back; and the first run ended before the taint was off.
 TEST_F(OrderTest, RepeatedOffRemovesNewOfferAndTaint) {
   node("n");
-  ASSERT_TRUE(give(order(policy::Wish::kOff)));
+  ASSERT_TRUE(give(order(policy::state::Wish::kOff)));
   ASSERT_EQ(batch_cpu("n"), "");
   const auto tainted = [&] { return read("n").at("spec", "taints") != nullptr; };
   call("PATCH", "/api/v1/nodes/n", R"({"spec":{"taints":[{"key":"tidemark.io/oversold","effect":"NoSchedule"}]}})");
   ASSERT_TRUE(tainted());
-  const auto again = give(order(policy::Wish::kOff));
+  const auto again = give(order(policy::state::Wish::kOff));
   EXPECT_EQ(count(*again, OrderOutcome::kAlready), 1u);
   EXPECT_FALSE(tainted());
 
   const std::string amounts = R"({"kubernetes.io/batch-cpu":"500"})";
   call("PATCH", "/api/v1/nodes/n/status",
        base::cat(R"({"status":{"capacity":)", amounts, R"(,"allocatable":)", amounts, "}}"));
-  auto dry = order(policy::Wish::kOff);
+  auto dry = order(policy::state::Wish::kOff);
   dry.dry_run = true;
   ASSERT_TRUE(give(dry));
   EXPECT_EQ(batch_cpu("n"), "500");
-  ASSERT_TRUE(give(order(policy::Wish::kOff)));
+  ASSERT_TRUE(give(order(policy::state::Wish::kOff)));
   EXPECT_EQ(batch_cpu("n"), "");
   EXPECT_EQ(read("n").text_at("status", "capacity", "kubernetes.io/batch-cpu"), "");
 }
 
 TEST_F(OrderTest, MarksNodeWithoutLabelsAndAnnotations) {
   node("bare", "");
-  ASSERT_FALSE(give(order(policy::Wish::kOff, {"bare"}))->failed());
+  ASSERT_FALSE(give(order(policy::state::Wish::kOff, {"bare"}))->failed());
   EXPECT_EQ(label("bare"), "off");
 }
 
 TEST_F(OrderTest, NamesMissingNodeAndMarksOthers) {
   node("there");
-  const auto report = give(order(policy::Wish::kOff, {"nowhere", "there"}));
+  const auto report = give(order(policy::state::Wish::kOff, {"nowhere", "there"}));
   ASSERT_TRUE(report);
   EXPECT_TRUE(report->failed());
   EXPECT_EQ(report->nodes[0].problem, "node not found");
@@ -103,13 +103,13 @@ TEST_F(OrderTest, NamesMissingNodeAndMarksOthers) {
 
 TEST_F(OrderTest, ADryRunWritesNothing) {
   node("n");
-  auto options = order(policy::Wish::kOff);
+  auto options = order(policy::state::Wish::kOff);
   options.dry_run = true;
   const std::string before(read("n").text_at("metadata", "resourceVersion"));
   const auto report = give(options);
   ASSERT_TRUE(report);
   EXPECT_EQ(count(*report, OrderOutcome::kWritten), 1u);
-  EXPECT_EQ(report->nodes[0].state.strictest(), policy::NodeState::kOff);
+  EXPECT_EQ(report->nodes[0].state.strictest(), model::NodeState::kOff);
   EXPECT_EQ(read("n").text_at("metadata", "resourceVersion"), before);
   EXPECT_EQ(ask("GET", base::cat(kMaps, "/tidemark-state")).status, 404);
 }
@@ -117,14 +117,14 @@ TEST_F(OrderTest, ADryRunWritesNothing) {
 TEST_F(OrderTest, ClusterOnKeepsNodeOff) {
   node("a");
   node("b");
-  ASSERT_TRUE(give(order(policy::Wish::kOff, {"a"})));
-  ASSERT_TRUE(give(order(policy::Wish::kOff)));
-  auto on = order(policy::Wish::kOn);
+  ASSERT_TRUE(give(order(policy::state::Wish::kOff, {"a"})));
+  ASSERT_TRUE(give(order(policy::state::Wish::kOff)));
+  auto on = order(policy::state::Wish::kOn);
   const auto report = give(on);
   ASSERT_TRUE(report);
   EXPECT_EQ(label("a"), "off");
   EXPECT_EQ(label("b"), "on");
-  EXPECT_EQ(report->nodes[0].state.strictest(), policy::NodeState::kOff);
+  EXPECT_EQ(report->nodes[0].state.strictest(), model::NodeState::kOff);
 }
 
 // Two operators at once, one for the cluster and one for it as well: on every node the same one wins, the one whose
@@ -136,10 +136,10 @@ TEST_F(OrderTest, LaterOfTwoConcurrentOrdersWinsOnEveryNode) {
   {
     net::Scope scope(loop);
     auto give_off = [&]() -> net::Task<void> {
-      off = co_await give_order(loop, client, order(policy::Wish::kOff), nullptr);
+      off = co_await give_order(loop, client, order(policy::state::Wish::kOff), nullptr);
     };
     auto give_on = [&]() -> net::Task<void> {
-      on = co_await give_order(loop, client, order(policy::Wish::kOn), nullptr);
+      on = co_await give_order(loop, client, order(policy::state::Wish::kOn), nullptr);
     };
     scope.spawn(give_off());
     scope.spawn(give_on());
@@ -154,7 +154,7 @@ TEST_F(OrderTest, LaterOfTwoConcurrentOrdersWinsOnEveryNode) {
 
 TEST_F(OrderTest, ReplacesUnreadableMark) {
   node("n", R"("labels":{"tidemark.io/state":"on"},"annotations":{"tidemark.io/state-detail":"{broken"})");
-  ASSERT_FALSE(give(order(policy::Wish::kOn, {"n"}))->failed());
+  ASSERT_FALSE(give(order(policy::state::Wish::kOn, {"n"}))->failed());
   EXPECT_EQ(label("n"), "on");
   EXPECT_EQ(read("n").text_at("metadata", "annotations", "tidemark.io/state-detail").find("{broken"),
             std::string_view::npos);
@@ -163,12 +163,12 @@ TEST_F(OrderTest, ReplacesUnreadableMark) {
 TEST_F(OrderTest, ReplacesUnreadableStoreButNotNewerVersion) {
   node("n");
   call("POST", std::string(kMaps), R"({"metadata":{"name":"tidemark-state"},"data":{"state.json":"{broken"}})");
-  const auto report = give(order(policy::Wish::kOff));
+  const auto report = give(order(policy::state::Wish::kOff));
   ASSERT_TRUE(report);
   EXPECT_EQ(report->notes.size(), 1u);
   EXPECT_EQ(label("n"), "off");
   call("PATCH", base::cat(kMaps, "/tidemark-state"), R"({"data":{"state.json":"{\"schema\":2}"}})");
-  const auto refused = give(order(policy::Wish::kOn));
+  const auto refused = give(order(policy::state::Wish::kOn));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind, ErrorKind::kUnsupported);
   EXPECT_EQ(label("n"), "off");
@@ -179,9 +179,9 @@ TEST_F(OrderTest, RestoresLostStoreFromNodeMarks) {
   node("day", R"("labels":{"pool":"day"})");
   node("night", R"("labels":{"pool":"night"})");
   live(config_with("night"));
-  auto night = pool_order(policy::Wish::kOff, "night");
+  auto night = pool_order(policy::state::Wish::kOff, "night");
   night.command.why = "of the night";
-  auto all = order(policy::Wish::kOff);
+  auto all = order(policy::state::Wish::kOff);
   all.command.why = "of all";
   all.command.drain = 1h;
   ASSERT_TRUE(give(all));
@@ -189,14 +189,14 @@ TEST_F(OrderTest, RestoresLostStoreFromNodeMarks) {
   call("DELETE", base::cat(kMaps, "/tidemark-state"));
 
   // A side of what is off can be switched on: it is known that it is off.
-  auto on = order(policy::Wish::kOn);
+  auto on = order(policy::state::Wish::kOn);
   on.command.only.k8s = true;
   const auto report = give(on);
   ASSERT_TRUE(report) << report.error().message;
   ASSERT_EQ(report->notes.size(), 1u);
   EXPECT_NE(report->notes[0].find("taken from what nodes carry"), std::string::npos) << report->notes[0];
   const auto stored = [&] {
-    return policy::parse_desired(call("GET", base::cat(kMaps, "/tidemark-state")).text_at("data", "state.json"));
+    return policy::state::parse_desired(call("GET", base::cat(kMaps, "/tidemark-state")).text_at("data", "state.json"));
   };
   auto desired = stored();
   ASSERT_TRUE(desired && desired->cluster && desired->pool("night") != nullptr);
@@ -206,7 +206,7 @@ TEST_F(OrderTest, RestoresLostStoreFromNodeMarks) {
   // Unreadable is as good as lost.
   call("PATCH", base::cat(kMaps, "/tidemark-state"), R"({"data":{"state.json":"{broken"}})");
   const std::int64_t before = desired->generation;
-  night.command.wish = policy::Wish::kOn;
+  night.command.wish = policy::state::Wish::kOn;
   ASSERT_TRUE(give(night));
   desired = stored();
   ASSERT_TRUE(desired && desired->cluster);
@@ -221,7 +221,7 @@ TEST_F(OrderTest, FailedListKeepsReportOfDoneNodes) {
     if (request.target.find("continue=") == std::string::npos) return std::nullopt;
     return Error{ErrorKind::kUnavailable, "the server went away", 0, 0};
   };
-  const auto options = order(policy::Wish::kOff);
+  const auto options = order(policy::state::Wish::kOff);
   const auto report = give(options);
   ASSERT_TRUE(report) << report.error().message;
   EXPECT_TRUE(report->failed());
@@ -242,13 +242,13 @@ TEST_F(OrderTest, FailedListKeepsReportOfDoneNodes) {
   EXPECT_FALSE(give(dry));
   // So it is where what was ordered before is gone, unless the whole cluster is switched off.
   call("DELETE", base::cat(kMaps, "/tidemark-state"));
-  EXPECT_FALSE(give(order(policy::Wish::kOn)));
+  EXPECT_FALSE(give(order(policy::state::Wish::kOn)));
   EXPECT_EQ(ask("GET", base::cat(kMaps, "/tidemark-state")).status, 404);
 }
 
 TEST_F(OrderTest, RejectsUnknownClass) {
   node("n", "");
-  auto options = order(policy::Wish::kOff, {"n"});
+  auto options = order(policy::state::Wish::kOff, {"n"});
   options.command.only.classes = {"sparc"};
   const auto check = [&] { return net::testing::run_task(loop, clock, check_classes(loop, client, options)); };
   auto checked = check();
@@ -269,13 +269,13 @@ TEST_F(OrderTest, RejectsUnknownClass) {
   call("PATCH", base::cat(kMaps, "/tidemark-config"),
        R"({"data":{"config.yaml":"schema: 1\nmode: enforce\nclasses:\n- {name: training, order: 2}\n"}})");
   EXPECT_FALSE(check());
-  options.command.wish = policy::Wish::kOn;
+  options.command.wish = policy::state::Wish::kOn;
   EXPECT_EQ(check().value_or("?"), "");
   ASSERT_FALSE(give(options)->failed());
   EXPECT_FALSE(check()) << "it is off nowhere any more";
   // Settings that cannot be read hold nobody up.
   call("PATCH", base::cat(kMaps, "/tidemark-config"), R"({"data":{"config.yaml":"schema: 9\n"}})");
-  options.command.wish = policy::Wish::kOff;
+  options.command.wish = policy::state::Wish::kOff;
   EXPECT_NE(check().value_or("").find("is not known"), std::string::npos);
 }
 
@@ -283,24 +283,24 @@ TEST_F(OrderTest, OneSideAlone) {
   node(
       "n",
       R"("annotations":{"node.koordinator.sh/originExtendedAllocatable":"{\"resources\":{\"kubernetes.io/batch-cpu\":\"9k\",\"kubernetes.io/batch-memory\":\"90\"}}"})");
-  auto options = order(policy::Wish::kOff, {"n"});
-  options.command.only = *policy::parse_parts(std::vector<std::string>{"yarn"});
+  auto options = order(policy::state::Wish::kOff, {"n"});
+  options.command.only = *policy::state::parse_parts(std::vector<std::string>{"yarn"});
   ASSERT_FALSE(give(options)->failed());
   EXPECT_EQ(batch_cpu("n"), "8k");
   EXPECT_NE(
       read("n").text_at("metadata", "annotations", "node.koordinator.sh/originExtendedAllocatable").find(R"("0")"),
       std::string_view::npos);
-  auto on = order(policy::Wish::kOn, {"n"});
+  auto on = order(policy::state::Wish::kOn, {"n"});
   on.command.only.k8s = true;
   EXPECT_EQ(give(on)->nodes[0].outcome, OrderOutcome::kNothing);
   on.command.only = {false, false, {"spark"}};
-  ASSERT_FALSE(give(order(policy::Wish::kOff, {"n"}))->failed());
+  ASSERT_FALSE(give(order(policy::state::Wish::kOff, {"n"}))->failed());
   EXPECT_EQ(give(on)->nodes[0].outcome, OrderOutcome::kRefused);
 }
 
 TEST_F(OrderTest, WaitEndsAfterDrainWithoutManager) {
   node("n");
-  auto options = order(policy::Wish::kOff);
+  auto options = order(policy::state::Wish::kOff);
   options.command.drain = 10min;
   const auto report = give(options);
   ASSERT_TRUE(report);
@@ -340,7 +340,7 @@ TEST_F(OrderTest, WaitEndsWhenAgentConfirms) {
                    R"("}]}})"));
   };
   say("Enforcing");
-  auto options = order(policy::Wish::kOff);
+  auto options = order(policy::state::Wish::kOff);
   const auto report = give(options);
   ASSERT_TRUE(report);
   const auto early = wait(*report, options);
@@ -371,7 +371,7 @@ TEST_F(OrderTest, WaitNamesNodesWithoutAgentAnswer) {
   say("n", "Enforcing", "True");
   say("newer", "Sleeping", "True");
   say("down", "Enforcing", "Unknown");
-  auto options = order(policy::Wish::kOff);
+  auto options = order(policy::state::Wish::kOff);
   const auto report = give(options);
   ASSERT_TRUE(report);
   const auto waited = wait(*report, options);
@@ -406,7 +406,7 @@ TEST_F(OrderTest, WaitsUntilNoKernelFileIsInForce) {
   EXPECT_EQ(in_force()->nodes, std::vector<std::string>());
   EXPECT_EQ(in_force()->beside_peer, std::vector<std::string>{"n"});
 
-  auto options = order(policy::Wish::kOff);
+  auto options = order(policy::state::Wish::kOff);
   const auto report = give(options);
   ASSERT_TRUE(report);
   say("Off", "batchLimits: off (12 files)");
@@ -424,7 +424,7 @@ TEST_F(OrderTest, WaitsUntilNoKernelFileIsInForce) {
 // A class is on neither side: how far its order is tells whether it has come about.
 TEST_F(OrderTest, WaitForClassEndsAfterItsDrain) {
   node("n");
-  auto options = order(policy::Wish::kOff);
+  auto options = order(policy::state::Wish::kOff);
   options.command.only.classes = {"spark"};
   options.command.drain = 10min;
   const auto report = give(options);

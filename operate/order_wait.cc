@@ -13,7 +13,7 @@
 #include "manager/state/oversold_taint.h"
 #include "model/isolation.h"
 #include "model/names.h"
-#include "policy/render/state_text.h"
+#include "policy/explain/state_text.h"
 
 namespace tidemark::operate {
 namespace {
@@ -45,7 +45,7 @@ bool some(const std::optional<Amount>& amount) {
 }
 
 // The mark of whom the order is for.
-const policy::StateMark* mark_in(const policy::NodeMarks& marks, OrderScope scope) {
+const policy::state::StateMark* mark_in(const policy::state::NodeMarks& marks, OrderScope scope) {
   switch (scope) {
     case OrderScope::kNode:
       return marks.node ? &*marks.node : nullptr;
@@ -58,8 +58,8 @@ const policy::StateMark* mark_in(const policy::NodeMarks& marks, OrderScope scop
 }
 
 // YARN's side or a class alone changes nothing for an agent.
-bool is_for_agents(const policy::StateCommand& command) {
-  return command.wish == policy::Wish::kOff && command.only.classes.empty() && command.only.has_k8s();
+bool is_for_agents(const policy::state::StateCommand& command) {
+  return command.wish == policy::state::Wish::kOff && command.only.classes.empty() && command.only.has_k8s();
 }
 
 // What the node's agent says of it.
@@ -77,7 +77,7 @@ Phase phase_of_agent(const kube::Node& node, const OrderOptions& options) {
   return Phase::kReached;
 }
 
-bool offers_something(const policy::OnNode& carried, const policy::Parts& parts) {
+bool offers_something(const policy::state::OnNode& carried, const policy::state::Parts& parts) {
   const auto& amounts = carried.published;
   const bool k8s =
       some(amounts.batch_cpu) || some(amounts.batch_memory) || some(amounts.mid_cpu) || some(amounts.mid_memory);
@@ -86,33 +86,34 @@ bool offers_something(const policy::OnNode& carried, const policy::Parts& parts)
 }
 
 // Of `on` and `observe`.
-Phase phase_of_manager(const kube::Node& node, const policy::StateCommand& command, base::WallTime now) {
-  const auto state = policy::effective(manager::read_marks(manager::mark_of(node)).marks, policy::Mode::kEnforce, now);
-  if (state.strictest() > static_cast<policy::NodeState>(command.wish)) return Phase::kReached;
+Phase phase_of_manager(const kube::Node& node, const policy::state::StateCommand& command, base::WallTime now) {
+  const auto state =
+      policy::state::effective(manager::read_marks(manager::mark_of(node)).marks, model::Mode::kEnforce, now);
+  if (state.strictest() > static_cast<model::NodeState>(command.wish)) return Phase::kReached;
   const kube::NodeCondition* says = node.condition(model::kStateCondition);
   const bool heard = says != nullptr
-                         ? says->message.view().contains(policy::render_text(state))
-                         : command.wish == policy::Wish::kOn && offers_something(manager::carried_by(node), {});
+                         ? says->message.view().contains(policy::explain::render_text(state))
+                         : command.wish == policy::state::Wish::kOn && offers_something(manager::carried_by(node), {});
   return heard ? Phase::kReached : Phase::kUnheard;
 }
 
 Phase phase_of(const kube::Node& node, const OrderOptions& options, base::WallTime now) {
-  const policy::StateCommand& command = options.command;
-  if (command.wish != policy::Wish::kOff) return phase_of_manager(node, command, now);
+  const policy::state::StateCommand& command = options.command;
+  if (command.wish != policy::state::Wish::kOff) return phase_of_manager(node, command, now);
   const auto marks = manager::read_marks(manager::mark_of(node)).marks;
   // A class is on neither side by itself: the order alone tells how far it is.
   if (!command.only.classes.empty()) {
-    const policy::StateMark* mark = mark_in(marks, options.scope);
-    const policy::StateOrder* order = mark == nullptr ? nullptr : policy::in_force(*mark, now);
-    if (order != nullptr && policy::state_of(*order, now) < policy::NodeState::kOff &&
-        order->wish == policy::Wish::kOff) {
+    const policy::state::StateMark* mark = mark_in(marks, options.scope);
+    const policy::state::StateOrder* order = mark == nullptr ? nullptr : policy::state::in_force(*mark, now);
+    if (order != nullptr && policy::state::state_of(*order, now) < model::NodeState::kOff &&
+        order->wish == policy::state::Wish::kOff) {
       return Phase::kDraining;
     }
   }
-  const auto state = policy::effective(marks, policy::Mode::kEnforce, now);
+  const auto state = policy::state::effective(marks, model::Mode::kEnforce, now);
   const bool k8s = command.only.has_k8s();
   const bool yarn = command.only.has_yarn();
-  if ((k8s && state.k8s < policy::NodeState::kOff) || (yarn && state.yarn < policy::NodeState::kOff)) {
+  if ((k8s && state.k8s < model::NodeState::kOff) || (yarn && state.yarn < model::NodeState::kOff)) {
     return Phase::kDraining;
   }
   // Its mark alone keeps pods away, whatever is offered.

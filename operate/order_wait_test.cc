@@ -30,7 +30,7 @@ class OrderWaitTest : public manager::testing::InMemoryCluster {
     node("full");  // the system alone uses all of it
     metric("full", "32", "128Gi");
   }
-  OrderReport give(policy::Wish wish) {
+  OrderReport give(policy::state::Wish wish) {
     options.command.wish = wish;
     options.command.by = "ann";
     options.command.why = "a test";
@@ -53,10 +53,10 @@ class OrderWaitTest : public manager::testing::InMemoryCluster {
 TEST_F(OrderWaitTest, OnIsReachedWhenManagerReportsItEvenWithNothingToSell) {
   start();
   run_for(5s);
-  give(policy::Wish::kOff);
+  give(policy::state::Wish::kOff);
   run_for(5s);
   ASSERT_EQ(offered("n1"), "");
-  const WaitReport waited = wait(give(policy::Wish::kOn));
+  const WaitReport waited = wait(give(policy::state::Wish::kOn));
   EXPECT_TRUE(waited.reached);
   EXPECT_EQ(waited.last.reached, 2u);
   run_for(1s);
@@ -67,10 +67,10 @@ TEST_F(OrderWaitTest, OnIsReachedWhenManagerReportsItEvenWithNothingToSell) {
 TEST_F(OrderWaitTest, OnIsNotReachedWithoutManager) {
   start();
   run_for(5s);
-  give(policy::Wish::kOff);
+  give(policy::state::Wish::kOff);
   run_for(5s);
   replicas.clear();
-  const auto report = give(policy::Wish::kOn);
+  const auto report = give(policy::state::Wish::kOn);
   const WaitReport early = wait(report);
   EXPECT_FALSE(early.reached);
   EXPECT_EQ(early.last.unheard, 2u);
@@ -83,7 +83,7 @@ TEST_F(OrderWaitTest, ObserveIsReachedWhenManagerReportsIt) {
   start();
   run_for(5s);
   replicas.clear();
-  const auto report = give(policy::Wish::kObserve);
+  const auto report = give(policy::state::Wish::kObserve);
   EXPECT_EQ(wait(report).last.unheard, 2u) << "the amounts on the node are of before";
   start("two");
   EXPECT_TRUE(wait(report).reached);
@@ -92,11 +92,11 @@ TEST_F(OrderWaitTest, ObserveIsReachedWhenManagerReportsIt) {
 TEST_F(OrderWaitTest, StricterWiderOrderEndsWaitAtTheMark) {
   start();
   run_for(5s);
-  give(policy::Wish::kOff);
+  give(policy::state::Wish::kOff);
   options.scope = OrderScope::kNode;
   options.nodes = {"n1"};
-  const auto report = give(policy::Wish::kOn);
-  ASSERT_EQ(report.nodes.at(0).state.strictest(), policy::NodeState::kOff);
+  const auto report = give(policy::state::Wish::kOn);
+  ASSERT_EQ(report.nodes.at(0).state.strictest(), model::NodeState::kOff);
   EXPECT_TRUE(wait(report).reached);
 }
 
@@ -105,7 +105,7 @@ TEST_F(OrderWaitTest, ANodeThatCouldNotBeMarkedIsNotReached) {
     if (request.method != "PATCH" || !request.target.starts_with("/api/v1/nodes/full")) return std::nullopt;
     return Error{ErrorKind::kDenied, "not this one", 0, 0};
   };
-  const auto report = give(policy::Wish::kOff);
+  const auto report = give(policy::state::Wish::kOff);
   ASSERT_TRUE(report.failed());
   const WaitReport waited = wait(report);
   EXPECT_FALSE(waited.reached);

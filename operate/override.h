@@ -18,7 +18,7 @@ namespace tidemark::operate {
 
 struct OverrideOptions {
   std::string pool;  // empty: the whole cluster
-  policy::OverrideCommand command;
+  policy::state::OverrideCommand command;
   bool dry_run = false;
   PoolQuestion settings;
 };
@@ -26,13 +26,13 @@ struct OverrideOptions {
 struct OverrideReport {
   std::string pool;
   bool dry_run = false;
-  policy::OverrideEffect effect = policy::OverrideEffect::kSet;
-  std::optional<policy::LineOverride> before;  // what it replaces
-  std::optional<policy::LineOverride> after;   // nullopt: none, the calendar holds
-  std::optional<std::size_t> nodes;            // of the pool
+  policy::state::OverrideEffect effect = policy::state::OverrideEffect::kSet;
+  std::optional<policy::waterline::LineOverride> before;  // what it replaces
+  std::optional<policy::waterline::LineOverride> after;   // nullopt: none, the calendar holds
+  std::optional<std::size_t> nodes;                       // of the pool
   struct Line {
-    policy::LinePlan before;
-    policy::LinePlan after;
+    model::LinePlan before;
+    model::LinePlan after;
   };
   std::optional<Line> line;        // of the pool, now
   std::vector<std::string> notes;  // what a careful operator would ask about it

@@ -19,8 +19,8 @@
 #include "operate/cluster_now.h"
 #include "operate/in_force.h"
 #include "operate/surroundings.h"
-#include "policy/nodeslo/nodeslo.h"
-#include "policy/overcommit/writes.h"
+#include "policy/sell/overcommit/writes.h"
+#include "policy/settings/nodeslo/nodeslo.h"
 
 namespace tidemark::operate {
 namespace {
@@ -158,10 +158,11 @@ class Follower {
   }
 
   // What was counted besides is new at each look, and changes no offer.
-  static std::map<std::string, policy::PoolGuard> guards_of(const manager::StoredBudgets& budgets) {
-    std::map<std::string, policy::PoolGuard> guards;
+  static std::map<std::string, policy::sell::PoolGuard> guards_of(const manager::StoredBudgets& budgets) {
+    std::map<std::string, policy::sell::PoolGuard> guards;
     if (!budgets.state) return guards;
-    for (const auto& each : budgets.state->pools) guards[each.pool] = policy::guard_of(*budgets.state, each.pool);
+    for (const auto& each : budgets.state->pools)
+      guards[each.pool] = policy::evict::guard_of(*budgets.state, each.pool);
     return guards;
   }
 
@@ -185,12 +186,12 @@ class Follower {
       return Follows::kNot;
     }
     const manager::Revision& revision = (*in_force)->revision;
-    const policy::Pool& pool = policy::pool_of(revision.tidemark, node.meta.labels);
+    const model::Pool& pool = policy::waterline::pool_of(revision.tidemark, node.meta.labels);
     if (!options_.pool.empty() && pool.name != options_.pool) return Follows::kNotOurs;
     const auto pods = pods_.by_index(kByNode, name);
     AboutNode around{pods, reports_.find({"", name}), topologies_.find({"", name})};
     // An offer that moves in steps has followed when it is where they end.
-    const bool in_steps = pool.profile == policy::Profile::kTidemark;
+    const bool in_steps = pool.profile == model::Profile::kTidemark;
     if (in_steps) around.state = as_a_manager_remembers(node, around.metric, loop_.clock());
     const auto decision =
         decided(*settings_, node, in_steps ? at_its_end(revision) : revision, {}, loop_.clock(), around);
@@ -200,10 +201,10 @@ class Follower {
         manager::decide_node_slo(&node, slo, revision, loop_.clock().wall(), settings_->overrides_known());
     const bool all_told = told.plan.action == manager::NodeObjectPlan::Action::kNone;
     const bool lines_told =
-        all_told || (slo != nullptr && slo->fingerprint.parts == policy::slo_fingerprint(told.spec).parts);
-    const bool offers = decision.plan().action == policy::PlanAction::kHold ||
-                        !policy::needs_write(decision.snapshot.published, decision.plan().publish, base::Duration(0),
-                                             decision.strategy().values)
+        all_told || (slo != nullptr && slo->fingerprint.parts == policy::settings::slo_fingerprint(told.spec).parts);
+    const bool offers = decision.plan().action == policy::sell::PlanAction::kHold ||
+                        !policy::sell::needs_write(decision.snapshot.published, decision.plan().publish,
+                                                   base::Duration(0), decision.strategy().values)
                              .write;
     if (!lines_told || !offers) return Follows::kNot;
     return all_told ? Follows::kYes : Follows::kOtherWords;

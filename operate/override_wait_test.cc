@@ -31,7 +31,7 @@ class OverrideWaitTest : public manager::testing::InMemoryCluster {
     client = std::make_unique<kube::Client>(
         loop, *between, [] { return std::string(); },
         kube::ClientConfig{.queries_per_second = 10'000, .burst = 10'000, .user_agent = "test"}, base::Random(1));
-    options.command = {policy::LinePercent{30, std::nullopt}, "ann@ops", "a fire drill", clock.wall() + 2h};
+    options.command = {policy::waterline::LinePercent{30, std::nullopt}, "ann@ops", "a fire drill", clock.wall() + 2h};
     for (const char* name : {"n1", "n2"}) {
       node(name);
       metric(name, "4");
@@ -102,7 +102,7 @@ TEST_F(OverrideWaitTest, StepwiseOfferFollowsAtLastStep) {
   };
   report(3);
   ASSERT_EQ(offered("n1"), "15200");
-  options.command.line = policy::LinePercent{80, std::nullopt};
+  options.command.line = policy::waterline::LinePercent{80, std::nullopt};
   give();
   net::Scope scope(loop);
   wait(scope, 20min);

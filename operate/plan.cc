@@ -17,7 +17,7 @@
 #include "operate/manifests.h"
 #include "operate/plan_changes.h"
 #include "operate/surroundings.h"
-#include "policy/render/admission_text.h"
+#include "policy/explain/admission_text.h"
 #include "policy/settings/check.h"
 
 namespace tidemark::operate {
@@ -25,8 +25,8 @@ namespace {
 
 using base::cat;
 
-std::vector<policy::SettingsKey> keys_of(const Manifests::Data& data) {
-  std::vector<policy::SettingsKey> keys;
+std::vector<policy::settings::SettingsKey> keys_of(const Manifests::Data& data) {
+  std::vector<policy::settings::SettingsKey> keys;
   for (const auto& [key, text] : data) keys.push_back({key, text});
   return keys;
 }
@@ -36,7 +36,7 @@ void check(const Manifests& wanted, const ClusterNow& now, const PlanOptions& op
            std::vector<std::string>& problems, std::vector<std::string>& warnings) {
   if (wanted.slo) {
     std::vector<std::vector<model::Label>> labels;
-    std::vector<policy::LabelledNode> nodes;
+    std::vector<policy::settings::LabelledNode> nodes;
     labels.reserve(now.nodes.size());  // under the nodes
     for (const auto& node : now.nodes) {
       labels.push_back(manager::labels_of(node));
@@ -44,12 +44,12 @@ void check(const Manifests& wanted, const ClusterNow& now, const PlanOptions& op
     }
     // Against nothing, so that every key is looked at.
     const auto after = keys_of(*wanted.slo);
-    policy::SettingsEdit edit;
+    policy::settings::SettingsEdit edit;
     edit.after = after;
     edit.nodes = nodes;
-    const auto verdict = policy::check_settings(edit);
-    for (const auto& problem : verdict.errors) problems.push_back(policy::render_text(problem));
-    for (const auto& problem : verdict.warnings) warnings.push_back(policy::render_text(problem));
+    const auto verdict = policy::settings::check_settings(edit);
+    for (const auto& problem : verdict.errors) problems.push_back(policy::explain::render_text(problem));
+    for (const auto& problem : verdict.warnings) warnings.push_back(policy::explain::render_text(problem));
     if (verdict.left_off > 0) problems.push_back(cat("and ", verdict.left_off, " more"));
   }
   if (!wanted.tidemark) return;
@@ -58,7 +58,7 @@ void check(const Manifests& wanted, const ClusterNow& now, const PlanOptions& op
       problems.push_back(cat(model::kTidemarkConfigName, ": key ", key, ": wanted only ", model::kTidemarkConfigKey));
       continue;
     }
-    const auto config = policy::parse_tidemark_config(text, options.zones(text));
+    const auto config = policy::settings::parse_tidemark_config(text, options.zones(text));
     if (config) continue;
     for (const auto& problem : config.error()) {
       problems.push_back(
@@ -95,7 +95,7 @@ net::Task<Result<SettingsPlan>> plan_settings(net::EventLoop& loop, kube::Client
   for (const kube::Node& node : now.nodes) {
     TM_CO_TRY(const auto* const before, in_force.on(node));
     if (!after) {
-      policy::SettingsTexts texts = in_force.target().value_or(before->revision.texts);
+      policy::settings::SettingsTexts texts = in_force.target().value_or(before->revision.texts);
       if (wanted.slo) texts.slo = *wanted.slo;
       if (wanted.tidemark) {
         const auto key = wanted.tidemark->find(std::string(model::kTidemarkConfigKey));
@@ -125,14 +125,14 @@ net::Task<Result<SettingsPlan>> plan_settings(net::EventLoop& loop, kube::Client
     moves = moves || is.offer.motion;
     // It offers something, and no report of it is young enough to go by.
     const bool offers = manager::carried_by(node).origin.has_value();
-    if (is.offer.motion && offers && around.state == policy::OfferState()) ++silent;
+    if (is.offer.motion && offers && around.state == policy::sell::OfferState()) ++silent;
     const auto slo = [&](const manager::Revision& revision) {
       return manager::decide_node_slo(&node, nullptr, revision, loop.clock().wall(), now.overrides_known()).spec;
     };
     plan.nodes.push_back({std::string(node.meta.name.view()),
-                          offered_of(was, policy::pool_of(before->revision.tidemark, labels).name),
-                          offered_of(is, policy::pool_of(after->tidemark, labels).name),
-                          offered_of(ends, policy::pool_of(after->tidemark, labels).name),
+                          offered_of(was, policy::waterline::pool_of(before->revision.tidemark, labels).name),
+                          offered_of(is, policy::waterline::pool_of(after->tidemark, labels).name),
+                          offered_of(ends, policy::waterline::pool_of(after->tidemark, labels).name),
                           changed_parts(slo(before->revision), slo(*after))});
   }
   if (in_force.by_node())

@@ -10,7 +10,7 @@
 #include "manager/settings/revision.h"
 #include "net/loop.h"
 #include "operate/plan_changes.h"
-#include "policy/overcommit/plugins.h"
+#include "policy/sell/overcommit/plugins.h"
 
 namespace tidemark::operate {
 
@@ -18,8 +18,8 @@ struct PlanOptions {
   std::string text;  // of the file: manifests of slo-controller-config, tidemark-config, or both
   std::string config_namespace = "koordinator-system";
   std::string config_name = "slo-controller-config";
-  manager::ZonesOf zones = [](std::string_view) { return policy::Zones(); };
-  policy::PluginSet plugins;
+  manager::ZonesOf zones = [](std::string_view) { return policy::waterline::Zones(); };
+  policy::sell::PluginSet plugins;
   base::Duration limit = std::chrono::seconds(60);  // for one answer of the API server
 };
 

@@ -18,25 +18,26 @@ void add(Offered& sum, const Offered& more) {
 
 Offered offered_of(const manager::NodeDecision& decision, const std::string& pool) {
   const auto& state = decision.standing.state;
-  const bool off = state.k8s >= policy::NodeState::kDraining;
+  const bool off = state.k8s >= model::NodeState::kDraining;
   const auto& plan = off ? decision.plan() : decision.offer.plan;
   // A node that is held stays as it is.
-  const auto& carries = plan.action == policy::PlanAction::kHold ? decision.snapshot.published : plan.publish;
+  const auto& carries = plan.action == policy::sell::PlanAction::kHold ? decision.snapshot.published : plan.publish;
   const auto value = [](const auto& amount) { return amount ? amount->value : 0; };
   return {value(carries.batch_cpu),
           value(carries.batch_memory),
           value(carries.mid_cpu),
           value(carries.mid_memory),
-          off ? policy::reason_of(state) : plan.reason,
+          off ? policy::state::reason_of(state) : plan.reason,
           pool,
           off};
 }
 
-std::vector<std::string> changed_parts(const policy::SloSpec& before, const policy::SloSpec& after) {
+std::vector<std::string> changed_parts(const policy::settings::SloSpec& before,
+                                       const policy::settings::SloSpec& after) {
   std::vector<std::string> changed;
   for (std::size_t part = 0; part < before.parts.size(); ++part) {
     if (before.parts[part].text == after.parts[part].text) continue;
-    changed.emplace_back(policy::slo_part_info(static_cast<policy::SloPart>(part)).key);
+    changed.emplace_back(policy::settings::slo_part_info(static_cast<model::SloPart>(part)).key);
   }
   if (before.ours != after.ours) changed.emplace_back("agent");  // its modes, the classes of offline work
   return changed;

@@ -9,7 +9,7 @@
 
 #include "manager/capacity/decide.h"
 #include "model/reason.h"
-#include "policy/nodeslo/nodeslo.h"
+#include "policy/settings/nodeslo/nodeslo.h"
 
 namespace tidemark::operate {
 
@@ -33,7 +33,7 @@ struct NodeChange {
   std::vector<std::string> slo_parts;  // of the node's NodeSLO that change
   bool changes() const { return before != after || before != end || !slo_parts.empty(); }
 };
-std::vector<std::string> changed_parts(const policy::SloSpec& before, const policy::SloSpec& after);
+std::vector<std::string> changed_parts(const policy::settings::SloSpec& before, const policy::settings::SloSpec& after);
 
 struct PlanSum {
   std::int64_t nodes = 0;

@@ -11,7 +11,7 @@
 #include "model/names.h"
 #include "operate/get.h"
 #include "operate/pools.h"
-#include "policy/pools/parse.h"
+#include "policy/settings/config/parse.h"
 
 namespace tidemark::operate {
 namespace {
@@ -24,32 +24,33 @@ kube::NodeFields strategy_fields() {
   return fields;
 }
 
-Result<policy::TidemarkConfig> pools_in(const Manifests::Data& data, const manager::ZonesOf& zones) {
+Result<policy::waterline::TidemarkConfig> pools_in(const Manifests::Data& data, const manager::ZonesOf& zones) {
   const auto text = data.find(std::string(model::kTidemarkConfigKey));
   if (text == data.end())
     return fail(ErrorKind::kInvalid, "the file's tidemark-config has no ", model::kTidemarkConfigKey);
-  auto config = policy::parse_tidemark_config(text->second, zones(text->second));
+  auto config = policy::settings::parse_tidemark_config(text->second, zones(text->second));
   if (!config) {
-    return fail(ErrorKind::kInvalid, "the file's tidemark-config cannot be used: ", policy::to_string(config.error()));
+    return fail(ErrorKind::kInvalid, "the file's tidemark-config cannot be used: ", to_string(config.error()));
   }
   return std::move(*config);
 }
 
 }  // namespace
 
-const policy::Pool& PoolLine::settings() const {
-  const auto at = std::ranges::find(config.pools, pool, &policy::Pool::name);
+const model::Pool& PoolLine::settings() const {
+  const auto at = std::ranges::find(config.pools, pool, &model::Pool::name);
   return at == config.pools.end() ? config.rest : *at;
 }
 
-const policy::Calendar& PoolLine::calendar() const {
-  static const policy::Calendar kNone;
+const policy::waterline::Calendar& PoolLine::calendar() const {
+  static const policy::waterline::Calendar kNone;
   const auto& named = settings().calendar;
   return named ? config.calendars[*named] : kNone;
 }
 
-policy::LinePlan PoolLine::at(base::WallTime now) const {
-  return policy::water_line(calendar(), base_cpu, base_memory, policy::overrides_of(overrides, pool, now), now);
+model::LinePlan PoolLine::at(base::WallTime now) const {
+  return policy::waterline::water_line(calendar(), base_cpu, base_memory,
+                                       policy::state::overrides_of(overrides, pool, now), now);
 }
 
 net::Task<Result<PoolLine>> read_pool_line(kube::Client& client, PoolQuestion question, std::string pool,
@@ -67,20 +68,20 @@ net::Task<Result<PoolLine>> read_pool_line(kube::Client& client, PoolQuestion qu
   kube::Interner interner;
   TM_CO_TRY(const auto map,
             co_await config_map(client, question.config_namespace, question.config_name, question.limit, interner));
-  policy::ConfigSource source = manager::config_source(map ? &*map : nullptr, model::kColocationConfigKey);
+  model::ConfigSource source = manager::config_source(map ? &*map : nullptr, model::kColocationConfigKey);
   if (file && file->slo) {
     source.found = true;
     const auto text = file->slo->find(std::string(model::kColocationConfigKey));
     source.text = text == file->slo->end() ? std::nullopt : std::optional<std::string_view>(text->second);
   }
-  const auto step = policy::next_config({}, source);
+  const auto step = policy::sell::next_config({}, source);
   if (!step.state.config) {
     co_return fail(ErrorKind::kInvalid, "the co-location settings cannot be used: ", step.problem);
   }
   const auto profile = out.settings().profile;
   using Base = std::pair<std::int64_t, std::int64_t>;
   std::map<Base, std::size_t> bases;
-  const auto base_of = [](const policy::NodeStrategy& strategy) {
+  const auto base_of = [](const policy::sell::NodeStrategy& strategy) {
     return Base(strategy.values.cpu_reclaim_threshold_percent, strategy.values.memory_reclaim_threshold_percent);
   };
   auto listed = co_await client.list(
@@ -97,7 +98,7 @@ net::Task<Result<PoolLine>> read_pool_line(kube::Client& client, PoolQuestion qu
       },
       [&] { bases.clear(); }, question.limit * 4);
   if (!listed) co_return std::unexpected(std::move(listed).error().within("listing nodes"));
-  Base most = base_of(policy::strategy_for(*step.state.config, {}, std::nullopt, profile));
+  Base most = base_of(policy::sell::strategy_for(*step.state.config, {}, std::nullopt, profile));
   std::size_t of_most = 0;
   for (const auto& [base, nodes] : bases) {
     out.nodes += nodes;

@@ -5,14 +5,14 @@
 
 #include "base/text.h"
 #include "operate/manifests.h"
-#include "policy/calendar/holidays.h"
 #include "policy/state/overrides.h"
+#include "policy/waterline/calendar/holidays.h"
 
 namespace tidemark::operate {
 namespace {
 
 base::WallTime on_the_grid(base::WallTime time) {
-  const auto step = policy::kPreviewStep;
+  const auto step = policy::waterline::kPreviewStep;
   return {time.since_epoch - time.since_epoch % step};
 }
 
@@ -33,9 +33,10 @@ net::Task<Result<PoolPreview>> preview_pool(net::EventLoop& loop, kube::Client& 
   const base::WallTime now = loop.clock().wall();
   const base::WallTime from = on_the_grid(options.from.value_or(now));
   const auto& calendar = out.pool.calendar();
-  out.overrides = policy::overrides_of(out.pool.overrides, out.pool.pool, now);
-  out.points = policy::preview(calendar, out.pool.base_cpu, out.pool.base_memory, out.overrides, from, options.length);
-  out.holidays_end = policy::holidays_end_soon(calendar, std::max(from, now));
+  out.overrides = policy::state::overrides_of(out.pool.overrides, out.pool.pool, now);
+  out.points = policy::waterline::preview(calendar, out.pool.base_cpu, out.pool.base_memory, out.overrides, from,
+                                          options.length);
+  out.holidays_end = policy::waterline::holidays_end_soon(calendar, std::max(from, now));
   co_return out;
 }
 

@@ -11,7 +11,7 @@
 #include "kube/client.h"
 #include "net/loop.h"
 #include "operate/pool_line.h"
-#include "policy/calendar/preview.h"
+#include "policy/waterline/calendar/preview.h"
 
 namespace tidemark::operate {
 
@@ -20,15 +20,15 @@ inline constexpr base::Duration kPreviewForMax = std::chrono::hours(24 * 31);
 struct PreviewOptions {
   std::string pool;
   std::optional<base::WallTime> from;  // nullopt: now; the five minutes that it lies in
-  base::Duration length = policy::kPreviewLength;
+  base::Duration length = policy::waterline::kPreviewLength;
   PoolQuestion settings;
   std::string file;  // text of manifests that stand for the settings; empty: those of the cluster
 };
 
 struct PoolPreview {
   PoolLine pool;
-  policy::LineOverrides overrides;  // in force now
-  std::vector<policy::PreviewPoint> points;
+  policy::waterline::LineOverrides overrides;  // in force now
+  std::vector<policy::waterline::PreviewPoint> points;
   std::optional<base::WallTime> holidays_end;  // the end of the calendar's list of holidays, if it is near
 };
 

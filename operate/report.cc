@@ -17,7 +17,7 @@
 #include "model/names.h"
 #include "operate/get.h"
 #include "operate/pools.h"
-#include "policy/rollout/stored.h"
+#include "policy/settings/rollout/stored.h"
 
 namespace tidemark::operate {
 namespace {
@@ -29,8 +29,8 @@ struct Seen {
   std::unordered_map<std::string, kube::NodeMetric> metrics;
   std::unordered_map<std::string, kube::NodeResourceTopology> topologies;
   manager::SettingsMaps maps;
-  std::optional<policy::DesiredStates> desired;
-  std::optional<policy::Overrides> overrides;
+  std::optional<policy::state::DesiredStates> desired;
+  std::optional<policy::state::Overrides> overrides;
   manager::StoredBudgets budgets;
 };
 
@@ -99,7 +99,7 @@ net::Task<Result<Seen>> see(kube::Client& client, const ReportOptions& options, 
   if (auto overrides = overrides_in(stored)) seen.overrides = std::move(*overrides);
   if (!stored.text) {
     seen.desired.emplace();
-  } else if (auto desired = policy::parse_desired(*stored.text)) {
+  } else if (auto desired = policy::state::parse_desired(*stored.text)) {
     seen.desired = std::move(*desired);
   }
   TM_CO_TRY(const auto budgets, co_await config_map(client, options.config_namespace, std::string(model::kBudgetsName),
@@ -115,8 +115,8 @@ BatchAmounts batch_of(const model::ExtendedResources& of) {
 Result<std::vector<ReportedNode>> rows_of(const Seen& seen, const ReportOptions& options, base::WallTime now,
                                           base::MonotonicTime mono) {
   // Unless a roll-out is under way every node goes by the same settings.
-  const auto stored =
-      seen.maps.revisions ? policy::decode_stored(manager::data_of(*seen.maps.revisions)) : policy::Stored();
+  const auto stored = seen.maps.revisions ? policy::settings::decode_stored(manager::data_of(*seen.maps.revisions))
+                                          : policy::settings::Stored();
   const bool one_for_all = !stored.state || stored.state->layers.size() <= 1;
   std::optional<manager::EffectiveSettings> settings;
   std::vector<ReportedNode> rows;
@@ -142,7 +142,7 @@ Result<std::vector<ReportedNode>> rows_of(const Seen& seen, const ReportOptions&
                                            topology == seen.topologies.end() ? nullptr : &topology->second,
                                            settings->revision,
                                            options.plugins,
-                                           policy::OfferState(),
+                                           policy::sell::OfferState(),
                                            now,
                                            mono,
                                            std::move(standing)};
@@ -151,7 +151,7 @@ Result<std::vector<ReportedNode>> rows_of(const Seen& seen, const ReportOptions&
     ReportedNode row;
     row.name = name;
     row.in_force = batch_of(decision.snapshot.published);
-    row.held = decision.plan().action == policy::PlanAction::kHold;
+    row.held = decision.plan().action == policy::sell::PlanAction::kHold;
     row.wanted = row.held ? row.in_force : batch_of(decision.plan().publish);
     row.reason = decision.plan().reason;
     row.standing = std::move(decision.standing);

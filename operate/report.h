@@ -15,7 +15,7 @@
 #include "manager/state/standing.h"
 #include "model/reason.h"
 #include "net/loop.h"
-#include "policy/overcommit/plugins.h"
+#include "policy/sell/overcommit/plugins.h"
 #include "policy/state/overrides.h"
 
 namespace tidemark::operate {
@@ -27,8 +27,8 @@ struct ReportOptions {
   std::string pool;  // only this one; empty: all
   std::string config_namespace = "koordinator-system";
   std::string config_name = "slo-controller-config";
-  manager::ZonesOf zones = [](std::string_view) { return policy::Zones(); };
-  policy::PluginSet plugins;  // what the manager runs with
+  manager::ZonesOf zones = [](std::string_view) { return policy::waterline::Zones(); };
+  policy::sell::PluginSet plugins;  // what the manager runs with
   base::Duration limit = std::chrono::seconds(30);
 };
 
@@ -53,9 +53,9 @@ struct ReportedNode {
 
 struct NodesReport {
   base::WallTime now;
-  std::vector<ReportedNode> nodes;             // by name
-  std::optional<policy::Overrides> overrides;  // nullopt: cannot be read
-  bool orders_known = true;                    // false: the orders for the cluster and its pools cannot be read
+  std::vector<ReportedNode> nodes;                    // by name
+  std::optional<policy::state::Overrides> overrides;  // nullopt: cannot be read
+  bool orders_known = true;                           // false: the orders for the cluster and its pools cannot be read
 };
 
 // Errors name what could not be read.

@@ -12,7 +12,7 @@
 #include "model/names.h"
 #include "model/reason.h"
 #include "operate/get.h"
-#include "policy/rollout/stored.h"
+#include "policy/settings/rollout/stored.h"
 
 namespace tidemark::operate {
 namespace {
@@ -51,7 +51,7 @@ net::Task<Result<Map>> read_map(kube::Client& client, const SettingsOptions& opt
 
 struct Store {
   Map map;
-  policy::Stored stored;
+  policy::settings::Stored stored;
 };
 
 net::Task<Result<Store>> read_store(kube::Client& client, const SettingsOptions& options) {
@@ -61,7 +61,7 @@ net::Task<Result<Store>> read_store(kube::Client& client, const SettingsOptions&
     co_return fail(ErrorKind::kNotFound, "there is no ConfigMap ", options.config_namespace, "/", model::kRevisionsName,
                    ": no manager has stored its settings yet");
   }
-  store.stored = policy::decode_stored(store.map.data);
+  store.stored = policy::settings::decode_stored(store.map.data);
   co_return store;
 }
 
@@ -107,10 +107,11 @@ net::Task<Result<void>> put(kube::Client& client, const SettingsOptions& options
 }
 
 net::Task<Result<void>> leave_request(kube::Client& client, const SettingsOptions& options,
-                                      policy::RolloutRequest request, const ChangeOptions& change) {
+                                      policy::settings::RolloutRequest request, const ChangeOptions& change) {
   request.id = change.id;
-  const Json body = Json::object(
-      {{"data", Json::object({{policy::kRequestKey, Json(policy::encode_request(request, change.reason))}})}});
+  const Json body =
+      Json::object({{"data", Json::object({{policy::settings::kRequestKey,
+                                            Json(policy::settings::encode_request(request, change.reason))}})}});
   kube::WriteOptions write;
   write.ns = options.config_namespace;
   write.note.reason = model::reason_id(model::Reason::kWriteAsked);
@@ -122,7 +123,7 @@ net::Task<Result<void>> leave_request(kube::Client& client, const SettingsOption
 
 // Until `done` says so of what is stored, or the time is up.
 net::Task<RolloutWait> wait_until(net::EventLoop& loop, kube::Client& client, SettingsOptions options,
-                                  base::Duration limit, std::function<bool(const policy::Stored&)> done) {
+                                  base::Duration limit, std::function<bool(const policy::settings::Stored&)> done) {
   const auto end = loop.clock().monotonic() + limit;
   const base::Duration look_limit = options.limit;
   RolloutWait waited;
@@ -154,16 +155,16 @@ void compare(std::vector<SettingsTextChange>& changes, const std::string& map, c
   }
 }
 
-TextMap slo_of(const policy::StoredRevision& revision) {
+TextMap slo_of(const policy::settings::StoredRevision& revision) {
   return {revision.texts.slo.begin(), revision.texts.slo.end()};
 }
 
-TextMap tidemark_of(const policy::StoredRevision& revision) {
+TextMap tidemark_of(const policy::settings::StoredRevision& revision) {
   if (!revision.texts.tidemark) return {};
   return {{std::string(model::kTidemarkConfigKey), *revision.texts.tidemark}};
 }
 
-std::vector<SettingsTextChange> changes_to(const policy::StoredRevision& revision, const Map& slo,
+std::vector<SettingsTextChange> changes_to(const policy::settings::StoredRevision& revision, const Map& slo,
                                            const Map& tidemark) {
   std::vector<SettingsTextChange> changes;
   compare(changes, slo.name, slo.data, slo_of(revision));
@@ -172,14 +173,14 @@ std::vector<SettingsTextChange> changes_to(const policy::StoredRevision& revisio
 }
 
 // Null: a roll-out is under way, or none ever was.
-const policy::StoredRevision* in_force_everywhere(const policy::Stored& stored) {
+const policy::settings::StoredRevision* in_force_everywhere(const policy::settings::Stored& stored) {
   if (!stored.state || stored.state->layers.size() != 1) return nullptr;
-  return policy::find_revision(stored.book, stored.state->target());
+  return policy::settings::find_revision(stored.book, stored.state->target());
 }
 
-Result<const policy::StoredRevision*> choose(const policy::Stored& stored, std::int64_t to) {
+Result<const policy::settings::StoredRevision*> choose(const policy::settings::Stored& stored, std::int64_t to) {
   if (to != 0) {
-    const auto* found = policy::find_revision(stored.book, to);
+    const auto* found = policy::settings::find_revision(stored.book, to);
     if (found != nullptr) return found;
     std::string there;
     for (const auto& each : stored.book) there += cat(there.empty() ? "" : ", ", each.number);
@@ -189,7 +190,8 @@ Result<const policy::StoredRevision*> choose(const policy::Stored& stored, std::
     return fail(ErrorKind::kNotFound, "nothing was taken yet, so there is nothing to undo");
   }
   if (stored.state->layers.size() > 1) {
-    if (const auto* found = policy::find_revision(stored.book, stored.state->layers.front().revision)) return found;
+    if (const auto* found = policy::settings::find_revision(stored.book, stored.state->layers.front().revision))
+      return found;
   }
   const auto before = std::find_if(stored.book.rbegin(), stored.book.rend(), [&](const auto& each) {
     return each.completed && each.hash != stored.state->target();
@@ -202,14 +204,14 @@ Result<const policy::StoredRevision*> choose(const policy::Stored& stored, std::
 
 // A request that is nothing but a request.
 net::Task<Result<RolloutChange>> request_only(net::EventLoop& loop, kube::Client& client, SettingsOptions options,
-                                              ChangeOptions change, policy::RolloutRequest request) {
+                                              ChangeOptions change, policy::settings::RolloutRequest request) {
   TM_CO_TRY(const auto store, co_await read_store(client, options));
   request.at = loop.clock().wall();
   RolloutChange out;
   if (!change.dry_run) {
     TM_CO_TRY_VOID(co_await leave_request(client, options, request, change));
     if (change.wait > base::Duration(0)) {
-      out.waited = co_await wait_until(loop, client, options, change.wait, [&](const policy::Stored& stored) {
+      out.waited = co_await wait_until(loop, client, options, change.wait, [&](const policy::settings::Stored& stored) {
         return stored.state && stored.state->request == change.id;
       });
     }
@@ -220,7 +222,7 @@ net::Task<Result<RolloutChange>> request_only(net::EventLoop& loop, kube::Client
 
 }  // namespace
 
-net::Task<Result<policy::Stored>> read_revisions(kube::Client& client, SettingsOptions options) {
+net::Task<Result<policy::settings::Stored>> read_revisions(kube::Client& client, SettingsOptions options) {
   TM_CO_TRY(auto store, co_await read_store(client, options));
   co_return std::move(store.stored);
 }
@@ -233,8 +235,8 @@ net::Task<Result<SettingsUndo>> undo_config(net::EventLoop& loop, kube::Client& 
   SettingsUndo out;
   const auto* in_force = in_force_everywhere(store.stored);
   out.never_taken = to == 0 && in_force != nullptr && !changes_to(*in_force, slo, tidemark).empty();
-  TM_CO_TRY(const policy::StoredRevision* target,
-            out.never_taken ? Result<const policy::StoredRevision*>(in_force) : choose(store.stored, to));
+  TM_CO_TRY(const policy::settings::StoredRevision* target,
+            out.never_taken ? Result<const policy::settings::StoredRevision*>(in_force) : choose(store.stored, to));
   out.changes = changes_to(*target, slo, tidemark);
   out.number = target->number;
   out.hash = target->hash;
@@ -243,8 +245,8 @@ net::Task<Result<SettingsUndo>> undo_config(net::EventLoop& loop, kube::Client& 
   if (change.dry_run || !change.confirmed) co_return out;
 
   const TextMap slo_wanted = slo_of(*target), tidemark_wanted = tidemark_of(*target);
-  policy::RolloutRequest request;
-  request.verb = policy::RolloutRequest::Verb::kTake;
+  policy::settings::RolloutRequest request;
+  request.verb = policy::settings::RolloutRequest::Verb::kTake;
   request.revision = target->hash;
   request.at_once = out.at_once;
   request.at = loop.clock().wall();
@@ -264,7 +266,7 @@ net::Task<Result<SettingsUndo>> undo_config(net::EventLoop& loop, kube::Client& 
   out.written = true;
   if (change.wait > base::Duration(0)) {
     const std::string hash = target->hash;
-    out.waited = co_await wait_until(loop, client, options, change.wait, [&](const policy::Stored& stored) {
+    out.waited = co_await wait_until(loop, client, options, change.wait, [&](const policy::settings::Stored& stored) {
       return stored.state && stored.state->layers.size() == 1 && stored.state->target() == hash;
     });
   }
@@ -273,16 +275,16 @@ net::Task<Result<SettingsUndo>> undo_config(net::EventLoop& loop, kube::Client& 
 
 net::Task<Result<RolloutChange>> pause_config(net::EventLoop& loop, kube::Client& client, SettingsOptions options,
                                               ChangeOptions change, base::Duration lasts) {
-  policy::RolloutRequest request;
-  request.verb = policy::RolloutRequest::Verb::kHold;
+  policy::settings::RolloutRequest request;
+  request.verb = policy::settings::RolloutRequest::Verb::kHold;
   if (lasts > base::Duration(0)) request.until = loop.clock().wall() + lasts;
   co_return co_await request_only(loop, client, std::move(options), std::move(change), std::move(request));
 }
 
 net::Task<Result<RolloutChange>> resume_config(net::EventLoop& loop, kube::Client& client, SettingsOptions options,
                                                ChangeOptions change, bool now) {
-  policy::RolloutRequest request;
-  request.verb = policy::RolloutRequest::Verb::kResume;
+  policy::settings::RolloutRequest request;
+  request.verb = policy::settings::RolloutRequest::Verb::kResume;
   request.at_once = now;
   co_return co_await request_only(loop, client, std::move(options), std::move(change), std::move(request));
 }

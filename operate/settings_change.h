@@ -14,7 +14,7 @@
 #include "base/result.h"
 #include "kube/client.h"
 #include "net/loop.h"
-#include "policy/rollout/stored.h"
+#include "policy/settings/rollout/stored.h"
 
 namespace tidemark::operate {
 
@@ -38,7 +38,7 @@ struct RolloutWait {
   std::string problem;  // why it could not be seen; "" if it could
 };
 
-net::Task<Result<policy::Stored>> read_revisions(kube::Client& client, SettingsOptions options);
+net::Task<Result<policy::settings::Stored>> read_revisions(kube::Client& client, SettingsOptions options);
 
 // One key of one ConfigMap. nullopt: the key is not there.
 struct SettingsTextChange {
@@ -64,7 +64,7 @@ net::Task<Result<SettingsUndo>> undo_config(net::EventLoop& loop, kube::Client& 
                                             ChangeOptions change, std::int64_t to);
 
 struct RolloutChange {
-  policy::RolloutRequest request;
+  policy::settings::RolloutRequest request;
   std::optional<RolloutWait> waited;
 };
 // `lasts`: zero until it is resumed.

@@ -12,7 +12,7 @@
 #include "operate/override_wait.h"
 #include "operate/plan.h"
 #include "operate/testing/failing_transport.h"
-#include "policy/budget/stored.h"
+#include "policy/evict/budget/stored.h"
 
 namespace tidemark::operate {
 namespace {
@@ -23,14 +23,14 @@ class StoppedPoolTest : public manager::testing::InMemoryCluster {
  protected:
   void SetUp() override {
     InMemoryCluster::SetUp();
-    policy::BudgetState state;
+    policy::evict::BudgetState state;
     state.looked = clock.wall();
     state.pools.resize(1);
     state.pools[0].pool = "default";
-    state.pools[0].breaker.phase = policy::BreakerPhase::kOpen;
+    state.pools[0].breaker.phase = policy::evict::BreakerPhase::kOpen;
     state.pools[0].breaker.since = clock.wall();
     state.pools[0].breaker.cool_down = std::chrono::minutes(30);
-    map(model::kBudgetsName, model::kBudgetsStateKey, policy::encode_budgets(state));
+    map(model::kBudgetsName, model::kBudgetsStateKey, policy::evict::encode_budgets(state));
     map("tidemark-config", "config.yaml", "{schema: 1, mode: enforce, rollout: {pace: at-once}}");
     below = std::make_unique<kube::memory::LocalTransport>(loop, server->handler(), "ann");
     between = std::make_unique<testing::FailingTransport>(loop, *below);
@@ -104,7 +104,7 @@ TEST_F(StoppedPoolTest, StoppedPoolFollowsOverrideWithSoldAmount) {
   run_for(10s);
   ASSERT_EQ(offered("n1"), "0");
   OverrideOptions options;
-  options.command = {policy::LinePercent{80, std::nullopt}, "ann@ops", "a fire drill", clock.wall() + 2h};
+  options.command = {policy::waterline::LinePercent{80, std::nullopt}, "ann@ops", "a fire drill", clock.wall() + 2h};
   ASSERT_TRUE(net::testing::run_task(loop, clock, give_override(loop, *client, options)));
   std::optional<OverrideWait> waited;
   net::Scope scope(loop);

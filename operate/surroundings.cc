@@ -7,32 +7,32 @@
 #include "manager/capacity/waiting_pods.h"
 #include "manager/state/mark_write.h"
 #include "operate/list_pages.h"
-#include "policy/motion/motion.h"
-#include "policy/profile/usage_profile.h"
+#include "policy/sell/motion.h"
+#include "policy/waterline/profile/usage_profile.h"
 
 namespace tidemark::operate {
 namespace {
 
 // The longest that growth has been waiting for when a manager looks again: it gives for two minutes at most.
 constexpr base::Duration kSinceLastStep = std::chrono::minutes(2);
-// As in policy/motion: how long a report counts as fresh where the pool says nothing else.
-constexpr base::Duration kFreshFor = policy::MotionConfig().hold;
+// As in policy/sell: how long a report counts as fresh where the pool says nothing else.
+constexpr base::Duration kFreshFor = model::MotionConfig().hold;
 
 }  // namespace
 
 manager::ExpectedUse Surroundings::expected(base::WallTime now) const {
   return [this, now](std::string_view workload) -> std::optional<model::Resources> {
     const auto* profile = profiles ? profiles->book.find(workload) : nullptr;
-    const auto usage = profile == nullptr ? std::nullopt : policy::usage_now(*profile, now);
+    const auto usage = profile == nullptr ? std::nullopt : policy::waterline::usage_now(*profile, now);
     return usage ? std::optional(usage->p95) : std::nullopt;
   };
 }
 
-SurroundingsWanted wanted_by(const policy::TidemarkConfig& config, const policy::Pool& pool) {
-  return {pool.profile == policy::Profile::kTidemark && config.profiles.learn, pool.ledger != policy::LedgerConfig()};
+SurroundingsWanted wanted_by(const policy::waterline::TidemarkConfig& config, const model::Pool& pool) {
+  return {pool.profile == model::Profile::kTidemark && config.profiles.learn, pool.ledger != model::LedgerConfig()};
 }
 
-SurroundingsWanted wanted_by(const policy::TidemarkConfig& config) {
+SurroundingsWanted wanted_by(const policy::waterline::TidemarkConfig& config) {
   SurroundingsWanted all = wanted_by(config, config.rest);
   for (const auto& pool : config.pools) {
     const auto one = wanted_by(config, pool);
@@ -43,7 +43,7 @@ SurroundingsWanted wanted_by(const policy::TidemarkConfig& config) {
 
 net::Task<Surroundings> read_surroundings(net::EventLoop& loop, kube::Client& client, std::string config_namespace,
                                           base::Duration limit, SurroundingsWanted wanted,
-                                          std::vector<policy::WorkClass> classes) {
+                                          std::vector<model::WorkClass> classes) {
   Surroundings out;
   if (wanted.profiles) {
     auto read = co_await manager::read_profiles(client, config_namespace, "", loop.clock().wall(), limit);
@@ -56,7 +56,7 @@ net::Task<Surroundings> read_surroundings(net::EventLoop& loop, kube::Client& cl
   }
   if (!wanted.waiting) co_return out;
   kube::Interner interner;
-  std::optional<policy::WaitingWork> work;
+  std::optional<policy::sell::WaitingWork> work;
   kube::ListOptions list;
   list.field_selector = manager::kWaitingPods;
   const auto done = co_await list_pages(
@@ -81,13 +81,14 @@ net::Task<Surroundings> read_surroundings(net::EventLoop& loop, kube::Client& cl
     co_return out;
   }
   const base::MonotonicTime now = loop.clock().monotonic();
-  out.waiting = policy::wait(policy::wait({}, work, now + -policy::kWaitsAfter).state, work, now).state;
+  out.waiting =
+      policy::sell::wait(policy::sell::wait({}, work, now + -policy::sell::kWaitsAfter).state, work, now).state;
   co_return out;
 }
 
-policy::OfferState as_a_manager_remembers(const kube::Node& node, const kube::NodeMetric* metric,
-                                          const base::Clock& clock) {
-  policy::OfferState state;
+policy::sell::OfferState as_a_manager_remembers(const kube::Node& node, const kube::NodeMetric* metric,
+                                                const base::Clock& clock) {
+  policy::sell::OfferState state;
   const auto carried = manager::carried_by(node).origin;
   if (!carried || metric == nullptr || !metric->updated || clock.wall() - *metric->updated > kFreshFor) return state;
   state.motion.offered = *carried;

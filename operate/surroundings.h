@@ -15,16 +15,16 @@
 #include "manager/profiles/profile_reader.h"
 #include "manager/settings/revision.h"
 #include "net/loop.h"
-#include "policy/ledger/books.h"
-#include "policy/offer/offer.h"
-#include "policy/pools/pools.h"
+#include "policy/sell/ledger/books.h"
+#include "policy/sell/offer/offer.h"
+#include "policy/waterline/pools.h"
 
 namespace tidemark::operate {
 
 struct Surroundings {
   std::optional<manager::StoredProfiles> profiles;
   std::size_t waiting_pods = 0;    // batch pods that are not bound
-  policy::Waiting waiting;         // of those, as if they had waited long enough to count
+  policy::sell::Waiting waiting;   // of those, as if they had waited long enough to count
   std::vector<std::string> notes;  // what could not be read
 
   // What a workload uses at this hour; it refers to this object.
@@ -36,16 +36,16 @@ struct SurroundingsWanted {
   bool profiles = false;
   bool waiting = false;
 };
-SurroundingsWanted wanted_by(const policy::TidemarkConfig& config, const policy::Pool& pool);
-SurroundingsWanted wanted_by(const policy::TidemarkConfig& config);  // by any of its pools
+SurroundingsWanted wanted_by(const policy::waterline::TidemarkConfig& config, const model::Pool& pool);
+SurroundingsWanted wanted_by(const policy::waterline::TidemarkConfig& config);  // by any of its pools
 net::Task<Surroundings> read_surroundings(net::EventLoop& loop, kube::Client& client, std::string config_namespace,
                                           base::Duration limit, SurroundingsWanted wanted,
-                                          std::vector<policy::WorkClass> classes);
+                                          std::vector<model::WorkClass> classes);
 
 // What a manager that runs remembers of the node: that it offers what the node carries, since a while, and that reports
 // come, where the last one is young.
-policy::OfferState as_a_manager_remembers(const kube::Node& node, const kube::NodeMetric* metric,
-                                          const base::Clock& clock);
+policy::sell::OfferState as_a_manager_remembers(const kube::Node& node, const kube::NodeMetric* metric,
+                                                const base::Clock& clock);
 // Growth at once: what an offer comes to in the end, the dead band aside.
 manager::Revision without_slew(manager::Revision revision);
 

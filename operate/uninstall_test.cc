@@ -29,7 +29,7 @@ class UninstallTest : public testing::Orders {
   }
   void order_off() {
     live("schema: 1\nmode: enforce\n");
-    ASSERT_TRUE(give(order(policy::Wish::kOff)));
+    ASSERT_TRUE(give(order(policy::state::Wish::kOff)));
   }
   static bool of_ours(const Json& node) {
     const std::string text = node.dump();

@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "model/names.h"
-#include "policy/budget/stored.h"
+#include "policy/evict/budget/stored.h"
 
 namespace tidemark::yarn_operator {
 namespace {
@@ -22,7 +22,7 @@ kube::InformerConfig budgets_of(const std::string& ns) {
 
 // Skips the counts: they are not needed and can be large.
 const kube::KeyFilter& read_keys() {
-  static const kube::KeyFilter keys{model::kBudgetsStateKey, policy::kBudgetsGrantsKey};
+  static const kube::KeyFilter keys{model::kBudgetsStateKey, policy::evict::kBudgetsGrantsKey};
   return keys;
 }
 
@@ -53,8 +53,8 @@ BudgetsWatch::BudgetsWatch(net::EventLoop& loop, kube::Client& client, kube::Int
 }
 
 void BudgetsWatch::take(const kube::ConfigMap* map) {
-  state_ = read(map, model::kBudgetsStateKey, policy::decode_budgets, log_);
-  grants_ = read(map, policy::kBudgetsGrantsKey, policy::decode_grants, log_);
+  state_ = read(map, model::kBudgetsStateKey, policy::evict::decode_budgets, log_);
+  grants_ = read(map, policy::evict::kBudgetsGrantsKey, policy::evict::decode_grants, log_);
 }
 
 PoolHour BudgetsWatch::of(const std::string& pool, base::WallTime now) const {

@@ -14,8 +14,8 @@
 #include "kube/objects.h"
 #include "net/loop.h"
 #include "net/task.h"
-#include "policy/budget/budget.h"
-#include "policy/budget/grants.h"
+#include "policy/evict/budget/budget.h"
+#include "policy/evict/budget/grants.h"
 #include "yarn_operator/hour_room.h"
 
 namespace tidemark::yarn_operator {
@@ -33,8 +33,8 @@ class BudgetsWatch {
   void take(const kube::ConfigMap* map);
 
   base::Log log_;
-  policy::BudgetState state_;
-  policy::OperatorGrants grants_;
+  policy::evict::BudgetState state_;
+  policy::evict::OperatorGrants grants_;
   kube::Informer<kube::ConfigMap> maps_;
 };
 

@@ -33,7 +33,7 @@ struct Wanted {
   // The amount to confirm to the manager while reclaimed capacity is kept back for a moment: the offer stands and may
   // come into force again without a new order.
   std::optional<hadoop::Resource> counts_as{};
-  // Whether the update waits if `now` is the current total (policy/yarn_total); empty: never.
+  // Whether the update waits if `now` is the current total (policy/sell); empty: never.
   std::function<bool(const hadoop::Resource& now)> waits{};
 };
 

@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "hadoop/yarn_site.h"
-#include "policy/pools/form.h"
+#include "policy/waterline/form.h"
 
 namespace tidemark::yarn_operator {
 namespace {
@@ -20,7 +20,7 @@ Result<void> read_class(const hadoop::Site& site, YarnCluster& cluster) {
   TM_TRY(const auto said, site.text(name));
   if (!said || said->empty()) return {};
   cluster.class_place = site.place(name);
-  auto good = policy::check_name(*said);
+  auto good = policy::waterline::check_name(*said);
   if (!good) return fail(std::move(good).error().within(base::cat(cluster.class_place, ": ", name)));
   cluster.work_class = *said;
   return {};

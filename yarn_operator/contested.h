@@ -14,7 +14,7 @@
 
 namespace tidemark::yarn_operator {
 
-// Same count as for a manager whose values are replaced (policy/contest).
+// Same count as for a manager whose values are replaced (policy/state).
 inline constexpr std::size_t kContestedAfter = 3;
 inline constexpr base::Duration kContestedWithin = std::chrono::minutes(5);
 

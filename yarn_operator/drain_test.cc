@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "model/annotations.h"
-#include "policy/drain/drain.h"
+#include "policy/evict/drain.h"
 #include "yarn_operator/testing/operator_world.h"
 
 namespace tidemark::yarn_operator {
@@ -123,7 +123,7 @@ TEST_F(DrainTest, WakesAtTheDeadline) {
 
 TEST_F(DrainTest, EndsNothingForAnOldDrain) {
   offer(1024);
-  drain(-policy::kDrainKept);
+  drain(-policy::evict::kDrainKept);
   begin();
   EXPECT_TRUE(total(kDrainNm, 1024, 4));
   pass(500ms);

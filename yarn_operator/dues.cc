@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "model/reason.h"
-#include "policy/drain/drain.h"
+#include "policy/evict/drain.h"
 #include "yarn_operator/objects.h"
 
 namespace tidemark::yarn_operator {
@@ -39,23 +39,24 @@ Dues drains_due(const std::vector<Wanted>& wanted, const NodeOf& node_of, base::
     // The mark itself is the order, so that it holds while the manager is down.
     if (const auto since = evicts_since(*node, now)) {
       found.due.push_back({each.node, each.nm, model::Reason::kYarnDrained, since->since_epoch.count(),
-                           policy::YarnAmount{0, kAllVcores}, each.total.vcores});
+                           policy::sell::YarnAmount{0, kAllVcores}, each.total.vcores});
       continue;
     }
     const auto offer = offer_on(*node);
     if (!offer || !offer->drain_by) continue;
     const base::WallTime by = *offer->drain_by;
     if (by > now) found.next = std::min(found.next.value_or(by - now), by - now);
-    if (!policy::drain_is_due(by, now)) continue;
-    const policy::YarnAmount keep{mib(offer->offer.memory), kAllVcores};
+    if (!policy::evict::drain_is_due(by, now)) continue;
+    const policy::sell::YarnAmount keep{mib(offer->offer.memory), kAllVcores};
     found.due.push_back(
         {each.node, each.nm, model::Reason::kYarnDrained, by.since_epoch.count(), keep, each.total.vcores});
   }
   return found;
 }
 
-std::optional<policy::YarnAmount> may_keep(const std::vector<model::Reclaim>& reclaim, std::string_view work_class,
-                                           const policy::YarnTotalConfig& config) {
+std::optional<policy::sell::YarnAmount> may_keep(const std::vector<model::Reclaim>& reclaim,
+                                                 std::string_view work_class,
+                                                 const policy::sell::YarnTotalConfig& config) {
   bool asked = false;
   model::Resources keep, give;
   for (const model::Reclaim& each : reclaim) {
@@ -66,15 +67,15 @@ std::optional<policy::YarnAmount> may_keep(const std::vector<model::Reclaim>& re
   }
   if (!asked) return std::nullopt;
   const std::int64_t vcores = keep.cpu.value / std::max<std::int64_t>(config.vcore.value, 1);
-  return policy::YarnAmount{
+  return policy::sell::YarnAmount{
       give.memory.value > 0 ? mib(keep.memory) : kAllMemory,
       give.cpu.value > 0 ? static_cast<std::int32_t>(std::min<std::int64_t>(vcores, kAllVcores)) : kAllVcores};
 }
 
 Dues reclaims_due(const std::vector<Wanted>& wanted, const NodeOf& node_of, std::string_view work_class,
-                  const policy::YarnTotalConfig& config) {
+                  const policy::sell::YarnTotalConfig& config) {
   Dues found;
-  if (config.rounding == policy::YarnRounding::kPeer)
+  if (config.rounding == policy::sell::YarnRounding::kPeer)
     return found;  // this mode ignores offers, so it ignores their orders too
   for (const Wanted& each : wanted) {
     const kube::Node* node = node_of(each.node);

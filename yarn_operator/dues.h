@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "kube/objects.h"
 #include "model/annotations.h"
-#include "policy/yarn_total/yarn_total.h"
+#include "policy/sell/yarn_total.h"
 #include "yarn_operator/cluster_link.h"
 
 namespace tidemark::yarn_operator {
@@ -26,7 +26,7 @@ struct Due {
   hadoop::NodeId nm;
   model::Reason reason = model::Reason::kYarnDrained;
   std::int64_t order = 0;           // identifies the order: time of a drain, generation of a reclaim
-  policy::YarnAmount keep;          // what containers may still hold
+  policy::sell::YarnAmount keep;    // what containers may still hold
   std::int32_t offered_vcores = 0;  // of the total that follows
   bool bounded = false;             // by the hour of its pool (yarn_operator/hour_room.h): not ordered by a person
 };
@@ -42,11 +42,12 @@ using NodeOf = std::function<const kube::Node*(const std::string&)>;
 Dues drains_due(const std::vector<Wanted>& wanted, const NodeOf& node_of, base::WallTime now);
 // `work_class` is that of the cluster. An order for work without a class dates from before the cluster had one.
 Dues reclaims_due(const std::vector<Wanted>& wanted, const NodeOf& node_of, std::string_view work_class,
-                  const policy::YarnTotalConfig& config);
+                  const policy::sell::YarnTotalConfig& config);
 
 // What work of the class may still hold; nullopt: nothing is requested. A resource of which nothing is requested
 // (memory, if only CPU is short) may stay entirely.
-std::optional<policy::YarnAmount> may_keep(const std::vector<model::Reclaim>& reclaim, std::string_view work_class,
-                                           const policy::YarnTotalConfig& config);
+std::optional<policy::sell::YarnAmount> may_keep(const std::vector<model::Reclaim>& reclaim,
+                                                 std::string_view work_class,
+                                                 const policy::sell::YarnTotalConfig& config);
 
 }  // namespace tidemark::yarn_operator

@@ -41,7 +41,7 @@ void declare_yarn_flags(base::Flags& flags, YarnOptions& options) {
 
 void declare_rounding_flag(base::Flags& flags, YarnOptions& options) {
   flags.choice("rounding", options.totals.rounding,
-               {{"exact", policy::YarnRounding::kExact}, {"peer", policy::YarnRounding::kPeer}},
+               {{"exact", policy::sell::YarnRounding::kExact}, {"peer", policy::sell::YarnRounding::kPeer}},
                "exact: MiB and vcores rounded down, minus what pods hold. peer: like Koordinator's operator, for a "
                "migration; it oversells");
 }

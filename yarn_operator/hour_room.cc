@@ -4,12 +4,12 @@
 
 namespace tidemark::yarn_operator {
 
-PoolHour hour_of(const policy::BudgetState& state, const policy::OperatorGrants& grants, const std::string& pool,
-                 base::WallTime now) {
+PoolHour hour_of(const policy::evict::BudgetState& state, const policy::evict::OperatorGrants& grants,
+                 const std::string& pool, base::WallTime now) {
   PoolHour hour;
   const auto grant = grants.find(pool);
   if (grant != grants.end() && now < grant->second.now.until) hour.granted = grant->second.now.per_hour;
-  const policy::PoolBudget* budget = state.pool(pool);
+  const policy::evict::PoolBudget* budget = state.pool(pool);
   hour.used_up = budget != nullptr && budget->exhausted;
   if (budget != nullptr && budget->node_per_hour) hour.node_per_hour = *budget->node_per_hour;
   return hour;

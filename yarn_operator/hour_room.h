@@ -15,21 +15,21 @@
 
 #include "base/clock.h"
 #include "model/reason.h"
-#include "policy/budget/budget.h"
-#include "policy/budget/grants.h"
+#include "policy/evict/budget/budget.h"
+#include "policy/evict/budget/grants.h"
 
 namespace tidemark::yarn_operator {
 
 // As the manager publishes it.
 struct PoolHour {
-  std::optional<std::int64_t> granted;                              // to the operator, per hour
-  bool used_up = false;                                             // the whole budget of the pool
-  std::int64_t node_per_hour = policy::kUngrantedEvictionsPerHour;  // without a grant
+  std::optional<std::int64_t> granted;                             // to the operator, per hour
+  bool used_up = false;                                            // the whole budget of the pool
+  std::int64_t node_per_hour = model::kUngrantedEvictionsPerHour;  // without a grant
 };
 
 // From the ConfigMap `tidemark-budgets`.
-PoolHour hour_of(const policy::BudgetState& state, const policy::OperatorGrants& grants, const std::string& pool,
-                 base::WallTime now);
+PoolHour hour_of(const policy::evict::BudgetState& state, const policy::evict::OperatorGrants& grants,
+                 const std::string& pool, base::WallTime now);
 
 class HourRoom {
  public:

@@ -30,11 +30,11 @@ TEST(HourRoom, UsesTheLocalLimitOfEachNodeWithoutAGrant) {
   room.add_node("n1", "night", 1);
   room.add_node("n2", "night", 0);
   EXPECT_EQ(room.left("n1"), 1);
-  EXPECT_EQ(room.left("n2"), policy::kUngrantedEvictionsPerHour);
+  EXPECT_EQ(room.left("n2"), model::kUngrantedEvictionsPerHour);
   room.take("n1", 1);
   EXPECT_EQ(room.left("n1"), 0);
   EXPECT_EQ(room.why_none("n1"), Reason::kEvictBudgetSpent);
-  EXPECT_EQ(room.left("n2"), policy::kUngrantedEvictionsPerHour);
+  EXPECT_EQ(room.left("n2"), model::kUngrantedEvictionsPerHour);
   EXPECT_EQ(room.left("nobody"), 0);
 }
 
@@ -51,8 +51,8 @@ TEST(HourRoom, IsEmptyIfThePoolHasUsedUpItsHour) {
 
 TEST(HourOf, KeepsAGrantUntilItsEnd) {
   const base::WallTime now = *base::parse_rfc3339("2026-11-21T20:00:00Z");
-  const policy::OperatorGrants grants{{"night", {{30, now + std::chrono::hours(1)}, std::nullopt}}};
-  policy::BudgetState state;
+  const policy::evict::OperatorGrants grants{{"night", {{30, now + std::chrono::hours(1)}, std::nullopt}}};
+  policy::evict::BudgetState state;
   EXPECT_EQ(hour_of(state, grants, "night", now).granted, 30);
   EXPECT_FALSE(hour_of(state, grants, "night", now + std::chrono::hours(1)).granted);
   EXPECT_FALSE(hour_of(state, grants, "day", now).granted);

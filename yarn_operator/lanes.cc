@@ -199,7 +199,7 @@ void RunningOperator::leave_out_who_gives_back(const Lane& lane, std::vector<Wan
 std::size_t RunningOperator::leave_out_who_is_silent(std::vector<Wanted>& wanted) {
   const auto silent = [](const Wanted& each) { return each.reason == Reason::kYarnNotReady; };
   const auto many = std::ranges::count_if(wanted, silent);
-  if (!policy::most_nodes_are_silent(std::ssize(wanted), many)) return 0;
+  if (!policy::sell::most_nodes_are_silent(std::ssize(wanted), many)) return 0;
   return std::erase_if(wanted, silent);
 }
 
@@ -323,7 +323,7 @@ std::vector<Wanted> RunningOperator::wanted_of(const std::string& cluster) {
     Wanted& each =
         wanted.emplace_back(Wanted{name, nm.id, {total->memory_mib, total->vcores, {}}, total->reason, generation});
     each.waits = [total = *total, this](const hadoop::Resource& now) {
-      return policy::yarn_growth_waits({now.memory_mib, now.vcores}, total, options_.totals);
+      return policy::sell::yarn_growth_waits({now.memory_mib, now.vcores}, total, options_.totals);
     };
     const auto keep = take_backs_.keep_mib(*node, loop_.clock().wall());
     const auto kept = keep ? total_of(*node, keep) : std::nullopt;

@@ -39,7 +39,7 @@ std::optional<model::Resources> RunningOperator::held_by_yarn(const kube::Node& 
     if (link == nullptr || !link->synced()) return std::nullopt;
     const hadoop::NodeReport* report = link->find(mapped->second.id);
     if (report != nullptr && says_what_is_used(report->state)) {
-      auto batch = policy::batch_of_yarn(report->used.memory_mib, report->used.vcores, options_.totals);
+      auto batch = policy::sell::batch_of_yarn(report->used.memory_mib, report->used.vcores, options_.totals);
       if (link->may_hold_more(report->id)) {
         const auto before = held_.find(node);
         batch = model::max(batch, before == held_.end() ? held_as_written(object) : before->second.batch);
@@ -146,7 +146,7 @@ NodeSight RunningOperator::sight_of(const kube::Node& node) {
   }
   sight.lost_answer = take_backs_.lost_answer(node);
   sight.given_back = given_back_.to_write(node, loop_.clock().wall());
-  if (options_.totals.rounding == policy::YarnRounding::kPeer) {
+  if (options_.totals.rounding == policy::sell::YarnRounding::kPeer) {
     sight.book = NodeSight::Book::kRemove;  // its amounts belong to no offer
     return sight;
   }
@@ -167,7 +167,7 @@ NodeSight RunningOperator::sight_of(const kube::Node& node) {
   if (const auto waiting = link->waiting_for(mapped->second.id)) {
     sight.of_book.waiting = worth(waiting->memory_mib, waiting->vcores);
   }
-  if (const auto share = share_of(node, {}, policy::Mode::kEnforce, {}, loop_.clock().wall()); share && share->origin) {
+  if (const auto share = share_of(node, {}, model::Mode::kEnforce, {}, loop_.clock().wall()); share && share->origin) {
     sight.of_book.origin = *share->origin;
   }
   const auto last = written_.find(name);
@@ -177,7 +177,7 @@ NodeSight RunningOperator::sight_of(const kube::Node& node) {
 }
 
 model::Resources RunningOperator::worth(std::int64_t memory_mib, std::int64_t vcores) const {
-  return policy::batch_of_yarn(memory_mib, vcores, options_.totals);
+  return policy::sell::batch_of_yarn(memory_mib, vcores, options_.totals);
 }
 
 net::Task<void> RunningOperator::annotate_one(std::string name, WritePass& pass) {

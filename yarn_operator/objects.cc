@@ -11,7 +11,7 @@
 #include "model/ended_tasks.h"
 #include "model/names.h"
 #include "model/take_back.h"
-#include "policy/ledger/books.h"
+#include "policy/sell/ledger/books.h"
 #include "policy/state/state.h"
 
 namespace tidemark::yarn_operator {
@@ -169,28 +169,28 @@ NmPod nm_pod_of(const NmPodRow& pod) {
 
 namespace {
 
-policy::NodeMarks marks_of(const kube::Node& node) {
-  return policy::read_marks(text_of(node.meta.labels, model::kStateLabel),
-                            text_of(node.meta.annotations, model::kStateDetailAnnotation))
+policy::state::NodeMarks marks_of(const kube::Node& node) {
+  return policy::state::read_marks(text_of(node.meta.labels, model::kStateLabel),
+                                   text_of(node.meta.annotations, model::kStateDetailAnnotation))
       .marks;
 }
 
 }  // namespace
 
 std::optional<base::WallTime> evicts_since(const kube::Node& node, base::WallTime now) {
-  return policy::evicts_since(marks_of(node), now);
+  return policy::state::evicts_since(marks_of(node), now);
 }
 
-policy::NodeState yarn_state_of(const kube::Node& node, policy::Mode mode, std::string_view work_class,
-                                base::WallTime now) {
-  const policy::EffectiveState state = policy::effective(marks_of(node), mode, now);
+model::NodeState yarn_state_of(const kube::Node& node, model::Mode mode, std::string_view work_class,
+                               base::WallTime now) {
+  const policy::state::EffectiveState state = policy::state::effective(marks_of(node), mode, now);
   const bool class_off = std::ranges::find(state.classes_off, work_class) != state.classes_off.end();
-  return state.yarn == policy::NodeState::kOn && class_off ? policy::NodeState::kDraining : state.yarn;
+  return state.yarn == model::NodeState::kOn && class_off ? model::NodeState::kDraining : state.yarn;
 }
 
-Result<policy::YarnNode> share_of(const kube::Node& node, model::Resources pods, policy::Mode mode,
-                                  std::string_view work_class, base::WallTime now) {
-  policy::YarnNode share;
+Result<policy::sell::YarnNode> share_of(const kube::Node& node, model::Resources pods, model::Mode mode,
+                                        std::string_view work_class, base::WallTime now) {
+  policy::sell::YarnNode share;
   TM_TRY(share.origin, origin_of(node));
   if (const auto text = text_of(node.meta.annotations, model::kYarnOfferAnnotation)) {
     auto offer = model::parse_yarn_offer(*text);
@@ -200,7 +200,8 @@ Result<policy::YarnNode> share_of(const kube::Node& node, model::Resources pods,
   share.pods = pods;
   // Unreadable text is dropped completely, including YARN's entry.
   if (const auto text = text_of(node.meta.annotations, model::kThirdPartyAllocationsAnnotation)) {
-    if (const auto held = model::parse_third_party_allocations(*text)) share.others = policy::held_by_others(*held);
+    if (const auto held = model::parse_third_party_allocations(*text))
+      share.others = policy::sell::held_by_others(*held);
   }
   share.ready = node.ready() == kube::Truth::kTrue;
   share.cordoned = node.unschedulable;

@@ -13,8 +13,8 @@
 #include "kube/objects.h"
 #include "model/annotations.h"
 #include "model/resources.h"
-#include "policy/pools/modes.h"
-#include "policy/yarn_total/yarn_total.h"
+#include "model/settings/modes.h"
+#include "policy/sell/yarn_total.h"
 #include "yarn_operator/node_map.h"
 
 namespace tidemark::yarn_operator {
@@ -66,12 +66,12 @@ NmPod nm_pod_of(const NmPodRow& pod);
 
 // Input of the policy. Fails if the origin or the offer exists but cannot be read; then nothing is decided. `mode` is
 // that of the node's pool, `work_class` that of its YARN cluster.
-Result<policy::YarnNode> share_of(const kube::Node& node, model::Resources pods, policy::Mode mode,
-                                  std::string_view work_class, base::WallTime now);
+Result<policy::sell::YarnNode> share_of(const kube::Node& node, model::Resources pods, model::Mode mode,
+                                        std::string_view work_class, base::WallTime now);
 // If the class of a cluster is off, the total is 0: its ResourceManager does not know classes and would otherwise start
 // new work that must be given back at once.
-policy::NodeState yarn_state_of(const kube::Node& node, policy::Mode mode, std::string_view work_class,
-                                base::WallTime now);
+model::NodeState yarn_state_of(const kube::Node& node, model::Mode mode, std::string_view work_class,
+                               base::WallTime now);
 // The manager's offer; nullopt: none or unreadable.
 std::optional<model::YarnOffer> offer_on(const kube::Node& node);
 // Since when an order in force evicts the containers of the node; nullopt: none does.

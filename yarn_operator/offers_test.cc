@@ -131,7 +131,7 @@ TEST_F(OffersTest, KeepsTheTotalIfTheOfferIsUnreadable) {
 }
 
 TEST_F(OffersTest, IgnoresOffersAndRemovesTheLedgerInPeerRounding) {
-  options.totals.rounding = policy::YarnRounding::kPeer;
+  options.totals.rounding = policy::sell::YarnRounding::kPeer;
   manager().nodes = {{{"a", 1}, {}}};
   node("n1", "a:1", origin("6k", "1000Mi"));
   offer("n1", 9, amount(2, 2));

@@ -22,8 +22,8 @@ kube::InformerConfig config_of(const std::string& ns) {
 
 }  // namespace
 
-const policy::Pool& pool_of_node(const policy::TidemarkConfig& config, const kube::Node& node) {
-  return policy::pool_of(config, node.meta.labels);
+const model::Pool& pool_of_node(const policy::waterline::TidemarkConfig& config, const kube::Node& node) {
+  return policy::waterline::pool_of(config, node.meta.labels);
 }
 
 PoolModes::PoolModes(net::EventLoop& loop, kube::Client& client, kube::Interner& interner, base::Log log,
@@ -44,7 +44,7 @@ PoolModes::PoolModes(net::EventLoop& loop, kube::Client& client, kube::Interner&
 
 void PoolModes::read() {
   old_ = false;
-  policy::TidemarkSource source;
+  policy::settings::TidemarkSource source;
   std::string text;
   const kube::ConfigMap* map = maps_.find({ns_, std::string(model::kTidemarkConfigName)});
   source.found = map != nullptr;
@@ -58,7 +58,8 @@ void PoolModes::read() {
       }
     }
   }
-  auto step = policy::next_tidemark_config(state_, source, source.text ? zones_(text) : policy::Zones());
+  auto step =
+      policy::settings::next_tidemark_config(state_, source, source.text ? zones_(text) : policy::waterline::Zones());
   state_ = std::move(step.state);
   if (!step.problem.empty()) {
     log_.warn("settings rejected",
@@ -66,9 +67,9 @@ void PoolModes::read() {
   }
 }
 
-policy::Mode PoolModes::of(const kube::Node& node) {
+model::Mode PoolModes::of(const kube::Node& node) {
   if (old_) read();
-  if (!state_.config) return policy::Mode::kObserve;  // no text could ever be read
+  if (!state_.config) return model::Mode::kObserve;  // no text could ever be read
   return pool_of_node(*state_.config, node).modes.yarn;
 }
 
@@ -80,7 +81,7 @@ std::string PoolModes::pool_of(const kube::Node& node) {
 bool PoolModes::names_class(std::string_view name) {
   if (old_) read();
   if (!state_.config) return true;  // unreadable settings are reported elsewhere
-  return std::ranges::find(state_.config->classes, name, &policy::WorkClass::name) != state_.config->classes.end();
+  return std::ranges::find(state_.config->classes, name, &model::WorkClass::name) != state_.config->classes.end();
 }
 
 }  // namespace tidemark::yarn_operator

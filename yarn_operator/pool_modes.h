@@ -15,14 +15,14 @@
 #include "kube/objects.h"
 #include "net/loop.h"
 #include "net/task.h"
-#include "policy/pools/parse.h"
-#include "policy/pools/pools.h"
+#include "policy/settings/config/parse.h"
+#include "policy/waterline/pools.h"
 
 namespace tidemark::yarn_operator {
 
-const policy::Pool& pool_of_node(const policy::TidemarkConfig& config, const kube::Node& node);
+const model::Pool& pool_of_node(const policy::waterline::TidemarkConfig& config, const kube::Node& node);
 
-using ZonesOf = std::function<policy::Zones(std::string_view tidemark_config)>;
+using ZonesOf = std::function<policy::waterline::Zones(std::string_view tidemark_config)>;
 
 class PoolModes {
  public:
@@ -33,7 +33,7 @@ class PoolModes {
   net::Task<void> run() { return maps_.run(); }
   bool synced() const { return maps_.synced(); }
   // Valid once synced.
-  policy::Mode of(const kube::Node& node);
+  model::Mode of(const kube::Node& node);
   bool names_class(std::string_view name);
   std::string pool_of(const kube::Node& node);  // "": no readable settings
 
@@ -43,7 +43,7 @@ class PoolModes {
   base::Log log_;
   std::string ns_;
   ZonesOf zones_;
-  policy::TidemarkState state_;
+  policy::settings::TidemarkState state_;
   bool old_ = true;  // the map changed since it was read
   kube::Informer<kube::ConfigMap> maps_;
 };

@@ -11,7 +11,7 @@
 #include "model/annotations.h"
 #include "model/ended_tasks.h"
 #include "model/names.h"
-#include "policy/budget/stored.h"
+#include "policy/evict/budget/stored.h"
 #include "yarn_operator/dues.h"
 #include "yarn_operator/testing/operator_world.h"
 
@@ -33,7 +33,7 @@ Resources reclaim_amount(std::int64_t cores, std::int64_t mib) {
 }
 
 TEST(MayKeepTest, AppliesToTheClassOfTheClusterAndToWorkWithoutClass) {
-  const policy::YarnTotalConfig config;
+  const policy::sell::YarnTotalConfig config;
   const std::vector<model::Reclaim> asked{
       {"", reclaim_amount(1, 512), reclaim_amount(2, 1024), "TM-LEDGER-009"},
       {"transcode", reclaim_amount(1, 512), reclaim_amount(3, 256), "TM-LEDGER-009"}};
@@ -46,7 +46,7 @@ TEST(MayKeepTest, AppliesToTheClassOfTheClusterAndToWorkWithoutClass) {
 }
 
 TEST(MayKeepTest, KeepsAllOfAResourceThatIsNotRequested) {
-  policy::YarnTotalConfig config;
+  policy::sell::YarnTotalConfig config;
   config.vcore = {600};
   const auto keep = may_keep({{"spark", {{1}, {0}}, {{1799}, {kMi}}, "TM-LEDGER-009"}}, "spark", config);
   EXPECT_EQ(keep->memory_mib, std::numeric_limits<std::int64_t>::max());
@@ -76,14 +76,15 @@ class ReclaimTest : public testing::OperatorWorld {
   }
   // The manager's grants; 0: the operator has none.
   void grant(std::int64_t per_hour, bool used_up = false) {
-    policy::BudgetState state;
+    policy::evict::BudgetState state;
     state.pools.emplace_back();
     state.pools.back().pool = "default";
     state.pools.back().exhausted = used_up;
-    policy::OperatorGrants grants;
+    policy::evict::OperatorGrants grants;
     if (per_hour > 0) grants["default"] = {{per_hour, clock.wall() + 24h}, std::nullopt};
-    const Json data = Json::object({{std::string(model::kBudgetsStateKey), Json(policy::encode_budgets(state))},
-                                    {std::string(policy::kBudgetsGrantsKey), Json(policy::encode_grants(grants))}});
+    const Json data =
+        Json::object({{std::string(model::kBudgetsStateKey), Json(policy::evict::encode_budgets(state))},
+                      {std::string(policy::evict::kBudgetsGrantsKey), Json(policy::evict::encode_grants(grants))}});
     if (std::exchange(granted_, true)) {
       must("PATCH", base::cat(kMaps, "/", model::kBudgetsName), Json::object({{"data", data}}), testing::kMerge);
       return;
@@ -154,7 +155,7 @@ TEST_F(ReclaimTest, IgnoresAnOrderForAnotherClass) {
 }
 
 TEST_F(ReclaimTest, IgnoresOrdersIfOffersAreIgnored) {
-  options.totals.rounding = policy::YarnRounding::kPeer;
+  options.totals.rounding = policy::sell::YarnRounding::kPeer;
   ask(reclaim_amount(0, 0));
   begin();
   EXPECT_TRUE(total(kNm, 4295, 4));

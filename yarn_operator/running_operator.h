@@ -111,8 +111,8 @@ class RunningOperator final : public YarnOperator {
   void tell_without_node(const std::vector<NmName>& now);
   void tell_mismatch(const std::string& name, const std::string& why);
   // `keep_mib`: limit while reclaimed capacity is kept back for a moment.
-  std::optional<policy::YarnTotal> total_of(const kube::Node& node,
-                                            std::optional<std::int64_t> keep_mib = std::nullopt);
+  std::optional<policy::sell::YarnTotal> total_of(const kube::Node& node,
+                                                  std::optional<std::int64_t> keep_mib = std::nullopt);
   void unreadable(const std::string& node, const std::string& why);
   const ClusterLink* link_of(const std::string& cluster) const;
   // Class of the YARN cluster of the node.

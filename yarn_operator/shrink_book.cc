@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "policy/yarn_total/yarn_total.h"
+#include "policy/sell/yarn_total.h"
 
 namespace tidemark::yarn_operator {
 namespace {
@@ -60,14 +60,14 @@ std::int64_t ShrinkBook::within_the_hour(const Due& due, const hadoop::NodeRepor
   const std::int64_t most = before + room.left(due.node);
   next.used_mib = used;
   next.containers = containers_of(report);
-  const std::int64_t wanted = policy::yarn_containers_with(too_much_mib, used, next.containers);
+  const std::int64_t wanted = policy::sell::yarn_containers_with(too_much_mib, used, next.containers);
   next.counted = std::min(wanted, most);
   if (next.counted > before) {
     room.take(due.node, next.counted - before);
     begun.off_the_hour.emplace_back(due.node, next.counted - before);
   }
   next.waits = wanted > most;
-  return next.waits ? policy::yarn_memory_of(most, used, next.containers) : too_much_mib;
+  return next.waits ? policy::sell::yarn_memory_of(most, used, next.containers) : too_much_mib;
 }
 
 ShrinkBook::Begun ShrinkBook::begin(const std::vector<Due>& due, const ClusterLink& link, base::MonotonicTime now,
@@ -80,12 +80,12 @@ ShrinkBook::Begun ShrinkBook::begin(const std::vector<Due>& due, const ClusterLi
     if (each.bounded) count_what_ended(each, *report, now, room, begun);
     const Last* last = last_of(each);
     const bool again = last != nullptr;
-    policy::YarnAmount keep = each.keep;
+    policy::sell::YarnAmount keep = each.keep;
     if (again) {
       keep = {std::max(keep.memory_mib, last->keep.memory_mib), std::max(keep.vcores, last->keep.vcores)};
     }
-    const policy::YarnAmount used{report->used.memory_mib, report->used.vcores};
-    std::int64_t too_much = policy::yarn_too_much(used, keep);
+    const policy::sell::YarnAmount used{report->used.memory_mib, report->used.vcores};
+    std::int64_t too_much = policy::sell::yarn_too_much(used, keep);
     if (too_much > 0 && !again && begun.first == first_max) continue;
     Last next{each.order, keep, too_much == 0, now + kShrinkAgain};
     if (too_much > 0 && each.bounded) {
@@ -95,8 +95,8 @@ ShrinkBook::Begun ShrinkBook::begin(const std::vector<Due>& due, const ClusterLi
     if (next.waits && too_much == 0 && !again) continue;
     last_[each.node] = next;
     if (too_much == 0) continue;
-    const auto take = policy::yarn_take(used, {report->capability.memory_mib, report->capability.vcores},
-                                        each.offered_vcores, too_much);
+    const auto take = policy::sell::yarn_take(used, {report->capability.memory_mib, report->capability.vcores},
+                                              each.offered_vcores, too_much);
     Shrink shrink{each.nm, report->capability, each.reason};
     shrink.total.memory_mib = take.memory_mib;
     shrink.total.vcores = take.vcores;

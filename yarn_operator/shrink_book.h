@@ -63,7 +63,7 @@ class ShrinkBook {
  private:
   struct Last {
     std::int64_t order = 0;
-    policy::YarnAmount keep;
+    policy::sell::YarnAmount keep;
     bool done = false;
     base::MonotonicTime again;
     bool waits = false;  // for its hour, at least partly

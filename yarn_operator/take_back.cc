@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "policy/yarn_total/yarn_total.h"
+#include "policy/sell/yarn_total.h"
 #include "yarn_operator/at_once.h"
 
 namespace tidemark::yarn_operator {
@@ -154,9 +154,9 @@ std::optional<Shrink> TakingBack::shrink_of(Going& going) const {
     refuse(going, base::cat(going.of.nm.text(), " is not active at its ResourceManager"));
     return std::nullopt;
   }
-  const auto take = policy::yarn_take({report->used.memory_mib, report->used.vcores},
-                                      {report->capability.memory_mib, report->capability.vcores},
-                                      going.of.offered_vcores, going.given_mib);
+  const auto take = policy::sell::yarn_take({report->used.memory_mib, report->used.vcores},
+                                            {report->capability.memory_mib, report->capability.vcores},
+                                            going.of.offered_vcores, going.given_mib);
   Shrink shrink{going.of.nm, report->capability, model::Reason::kYarnTakenBack};
   shrink.total.memory_mib = take.memory_mib;
   shrink.total.vcores = take.vcores;

@@ -224,8 +224,8 @@ void RunningOperator::tell_mismatch(const std::string& name, const std::string& 
                    "TidemarkYarnMismatch", base::cat(why, " [", model::reason_id(Reason::kYarnMismatch), "]"));
 }
 
-std::optional<policy::YarnTotal> RunningOperator::total_of(const kube::Node& node,
-                                                           std::optional<std::int64_t> keep_mib) {
+std::optional<policy::sell::YarnTotal> RunningOperator::total_of(const kube::Node& node,
+                                                                 std::optional<std::int64_t> keep_mib) {
   model::Resources held;
   for (const PodRow* pod : pods_.by_index(kPodsByNode, std::string(node.meta.name))) held += pod->batch;
   auto share = share_of(node, held, pool_modes_.of(node), class_on(node), loop_.clock().wall());
@@ -235,7 +235,7 @@ std::optional<policy::YarnTotal> RunningOperator::total_of(const kube::Node& nod
   }
   unreadable_.erase(std::string(node.meta.name));
   share->keep_mib = keep_mib;
-  return policy::yarn_total(*share, options_.totals);
+  return policy::sell::yarn_total(*share, options_.totals);
 }
 
 void RunningOperator::unreadable(const std::string& node, const std::string& why) {

@@ -1,6 +1,6 @@
 // The operator: sends each YARN cluster the total of each node, and publishes to Kubernetes what YARN holds.
 //
-//   nodes, pods ──informers──▶ node_map ─▶ policy/yarn_total ─▶ cluster_link ──one call──▶ ResourceManager
+//   nodes, pods ──informers──▶ node_map ─▶ policy/sell ─▶ cluster_link ──one call──▶ ResourceManager
 //   node annotation ◀──patch── what its containers hold    ◀── cluster_link ◀──reports── ResourceManager
 //
 // Level, not edge: every pass compares the wanted state with the last report. So the same code repairs a restarted
@@ -26,7 +26,7 @@
 #include "model/audit_line.h"
 #include "net/loop.h"
 #include "net/worker.h"
-#include "policy/yarn_total/yarn_total.h"
+#include "policy/sell/yarn_total.h"
 #include "yarn_operator/clusters.h"
 #include "yarn_operator/pool_modes.h"
 
@@ -38,7 +38,7 @@ struct YarnOptions {
   std::string hadoop_conf_dir;
   std::string user;  // user of the calls; "": not sent, as in Koordinator's operator
   hadoop::KerberosOptions kerberos;
-  policy::YarnTotalConfig totals;
+  policy::sell::YarnTotalConfig totals;
 };
 void declare_yarn_flags(base::Flags& flags, YarnOptions& options);     // all except the rounding
 void declare_rounding_flag(base::Flags& flags, YarnOptions& options);  // for programs that compute totals
@@ -74,7 +74,7 @@ class YarnOperator {
     net::WorkerPool& workers;
     std::function<void(model::AuditLine)> audit;
     std::string actor;
-    ZonesOf zones = [](std::string_view) { return policy::Zones(); };  // only UTC
+    ZonesOf zones = [](std::string_view) { return policy::waterline::Zones(); };  // only UTC
   };
   static Result<std::unique_ptr<YarnOperator>> make(net::EventLoop& loop, Rim rim, std::vector<YarnCluster> clusters,
                                                     base::Log log, base::Registry& metrics, base::Random random,

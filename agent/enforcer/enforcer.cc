@@ -9,7 +9,7 @@
 #include "linux/cgroup/limit.h"
 #include "linux/cpu_set.h"
 #include "linux/scan.h"
-#include "policy/suppress/room.h"
+#include "policy/protect/suppress/room.h"
 
 namespace tidemark::agent {
 namespace {
@@ -55,8 +55,8 @@ std::optional<bool> narrows(File file, linux::Version version, const std::string
 
 // systemd writes all settings of a unit again on each request: when the kubelet creates a pod, and on a reload. The
 // number of such writes does not show that anything contests our value. tests/vm/test_systemd.py
-policy::ContestConfig contest_of(std::string_view group) {
-  policy::ContestConfig out;
+policy::state::ContestConfig contest_of(std::string_view group) {
+  policy::state::ContestConfig out;
   if (group.ends_with(".slice") || group.ends_with(".scope")) out.reset_gap = base::Duration(0);
   return out;
 }
@@ -67,25 +67,25 @@ Permit permit_of(const Permits& permits, model::Strategy strategy) {
 
 }  // namespace
 
-File file_of(policy::Knob knob) {
+File file_of(policy::protect::Knob knob) {
   switch (knob) {
-    case policy::Knob::kCpuShares:
+    case policy::protect::Knob::kCpuShares:
       return File::kCpuShares;
-    case policy::Knob::kCpuQuota:
+    case policy::protect::Knob::kCpuQuota:
       return File::kCpuQuota;
-    case policy::Knob::kCpuIdle:
+    case policy::protect::Knob::kCpuIdle:
       return File::kCpuIdle;
-    case policy::Knob::kCpuBvt:
+    case policy::protect::Knob::kCpuBvt:
       return File::kCpuBvt;
-    case policy::Knob::kCpuQosLevel:
+    case policy::protect::Knob::kCpuQosLevel:
       return File::kCpuQosLevel;
-    case policy::Knob::kCpusetCpus:
+    case policy::protect::Knob::kCpusetCpus:
       return File::kCpusetCpus;
-    case policy::Knob::kMemoryLimit:
+    case policy::protect::Knob::kMemoryLimit:
       return File::kMemoryLimit;
-    case policy::Knob::kMemoryMin:
+    case policy::protect::Knob::kMemoryMin:
       return File::kMemoryMin;
-    case policy::Knob::kMemoryLow:
+    case policy::protect::Knob::kMemoryLow:
       break;
   }
   return File::kMemoryLow;
@@ -155,9 +155,10 @@ bool Enforcer::may_write_beside_another(HeldFile& file, const linux::Group& grou
   auto there = read(group, file.file);
   const bool changed =
       there && version && file.foreign && !linux::same_value(file.file, *version, *there, *file.foreign);
-  file.contest =
-      policy::step(file.contest, changed ? policy::ContestEvent::kForeign : policy::ContestEvent::kNothing, {}, now)
-          .state;
+  file.contest = policy::state::step(
+                     file.contest,
+                     changed ? policy::state::ContestEvent::kForeign : policy::state::ContestEvent::kNothing, {}, now)
+                     .state;
   if (!there || !version) return false;
   if (changed) {
     file.foreign = there;
@@ -199,13 +200,13 @@ bool Enforcer::still_stands(const HeldGroup& group, HeldFile& file, const std::s
   const base::MonotonicTime now = clock_.monotonic();
   *file.stands = text;
   file.next_look = now + kLookInterval;
-  if (file.contest != policy::ContestState()) {
-    file.contest = policy::step(file.contest, policy::ContestEvent::kNothing, {}, now).state;
+  if (file.contest != policy::state::ContestState()) {
+    file.contest = policy::state::step(file.contest, policy::state::ContestEvent::kNothing, {}, now).state;
   }
   return true;
 }
 
-void Enforcer::want(const policy::KnobWrite& write, Permit permit) {
+void Enforcer::want(const policy::protect::KnobWrite& write, Permit permit) {
   auto at = groups_.find(std::string_view(write.group));
   if (at == groups_.end()) at = groups_.emplace(write.group, HeldGroup()).first;
   HeldGroup& group = at->second;
@@ -322,8 +323,8 @@ void Enforcer::overwritten(Pending& pending, const std::string& foreign) {
   const base::MonotonicTime now = clock_.monotonic();
   const auto version = pending.group->group->version(file.file).value_or(linux::Version::kV1);
   const bool reset = linux::same_value(file.file, version, foreign, file.made_with);
-  const auto event = reset ? policy::ContestEvent::kReset : policy::ContestEvent::kOverwritten;
-  auto step = policy::step(file.contest, event, contest_of(pending.path), now);
+  const auto event = reset ? policy::state::ContestEvent::kReset : policy::state::ContestEvent::kOverwritten;
+  auto step = policy::state::step(file.contest, event, contest_of(pending.path), now);
   file.contest = std::move(step.state);
   file.foreign = foreign;
   if (file.contest.standing_back) {
@@ -367,8 +368,8 @@ void Enforcer::settle(Pending& pending, linux::WriteReport& report) {
         file.foreign = pending.text;
         file.next_look = now + kNarrowAgain;
       }
-      if (file.contest != policy::ContestState()) {
-        file.contest = policy::step(file.contest, policy::ContestEvent::kNothing, {}, now).state;
+      if (file.contest != policy::state::ContestState()) {
+        file.contest = policy::state::step(file.contest, policy::state::ContestEvent::kNothing, {}, now).state;
       }
       return;
     case WriteOutcome::kOther:
@@ -454,7 +455,7 @@ void Enforcer::write_pending() {
 bool Enforcer::puts_online_work_behind(std::string_view group, const HeldFile& file) const {
   const bool priority = file.file == File::kCpuIdle || file.file == File::kCpuBvt || file.file == File::kCpuQosLevel;
   return priority && std::ranges::any_of(spared_, [&](const std::string& online) {
-           return online == group || policy::lies_below(online, group);
+           return online == group || policy::protect::lies_below(online, group);
          });
 }
 
@@ -520,7 +521,8 @@ bool Enforcer::stands(std::string_view path, File file) const {
   return held != group->second.files.end() && held->ours && !held->refused;
 }
 
-const Enforced& Enforcer::carry_out(std::span<const policy::KnobWrite> wanted, const Permits& permits, bool off) {
+const Enforced& Enforcer::carry_out(std::span<const policy::protect::KnobWrite> wanted, const Permits& permits,
+                                    bool off) {
   // The first answer includes the results of recall().
   if (turn_++ > 0) {
     enforced_.deeds.clear();
@@ -529,7 +531,7 @@ const Enforced& Enforcer::carry_out(std::span<const policy::KnobWrite> wanted, c
   enforced_.put_back = 0;
   enforced_.journal.reset();
   if (std::exchange(off_, off) != off && off) look_at_left();
-  for (const policy::KnobWrite& write : wanted) {
+  for (const policy::protect::KnobWrite& write : wanted) {
     const Permit permit = permit_of(permits, write.strategy);
     if (permit != Permit::kPutBack) want(write, permit);
   }

@@ -4,7 +4,7 @@
 //   before every write                 the new value goes to the journal
 //   every write                        replaces only a value of ours or the original value
 //   another program wrote the file     written again, several times; then left to that program for a while
-//                                      (policy/contest). While an order limits offline work, it is written every
+//                                      (policy/state). While an order limits offline work, it is written every
 //                                      second. If the original value comes back now and then, that is a reset, not a
 //                                      contest
 //   not wanted any more                the original value is written, only over a value of ours
@@ -33,13 +33,13 @@
 #include "linux/kernel_files.h"
 #include "model/node_strategy.h"
 #include "model/reason.h"
-#include "policy/contest/contest.h"
-#include "policy/knobs/knobs.h"
-#include "policy/stance/stance.h"
+#include "policy/protect/knobs.h"
+#include "policy/state/contest.h"
+#include "policy/state/stance.h"
 
 namespace tidemark::agent {
 
-using policy::Permit;
+using policy::state::Permit;
 using Permits = std::array<Permit, model::kStrategies.size()>;
 
 // How often each file in force is checked if no new value is wanted.
@@ -83,7 +83,8 @@ class Enforcer {
 
   // `wanted` has all wanted values, at most one for each file of a group. `off`: an order limits offline work and
   // outranks another writer. The answer is valid until the next call.
-  const Enforced& carry_out(std::span<const policy::KnobWrite> wanted, const Permits& permits, bool off = false);
+  const Enforced& carry_out(std::span<const policy::protect::KnobWrite> wanted, const Permits& permits,
+                            bool off = false);
 
   // Reports a value that the caller just read. If it is not our standing value, the next call checks the file at once.
   void saw(std::string_view group, linux::File file, std::int64_t value);
@@ -125,7 +126,7 @@ class Enforcer {
     std::int64_t value = 0;  // as wanted
     std::vector<std::int32_t> cpus;
     base::MonotonicTime next_look;
-    policy::ContestState contest;
+    policy::state::ContestState contest;
     std::optional<std::string> foreign;  // the last value of another writer; if left to it, the last value seen
     bool refused = false;
     base::Duration refused_pause{0};  // the last one
@@ -160,7 +161,7 @@ class Enforcer {
   Result<bool> open(const std::string& path, HeldGroup& group);          // false: the group does not exist
   // Whether the group exists and the value of the file is known.
   Result<bool> reach(const std::string& path, HeldGroup& group, HeldFile& file);
-  void want(const policy::KnobWrite& write, Permit permit);
+  void want(const policy::protect::KnobWrite& write, Permit permit);
   bool still_stands(const HeldGroup& group, HeldFile& file, const std::string& text);
   bool may_write(HeldFile& file, const linux::Group& group, Permit permit, const std::string& text);
   bool may_write_beside_another(HeldFile& file, const linux::Group& group, const std::string& text);
@@ -206,7 +207,7 @@ class Enforcer {
   Enforced enforced_;
 };
 
-linux::File file_of(policy::Knob knob);
+linux::File file_of(policy::protect::Knob knob);
 
 // The group's directory in the hierarchy that has the file. nullptr: no such hierarchy, or the group is not in it.
 const linux::Directory* directory_of(const linux::Hierarchies& hierarchies, const linux::Group& group,

@@ -22,7 +22,7 @@ using namespace std::chrono_literals;
 using linux::File;
 using model::Reason;
 using model::Strategy;
-using policy::KnobWrite;
+using policy::protect::KnobWrite;
 using testing::all;
 using testing::Where;
 

@@ -11,7 +11,7 @@ namespace {
 
 using linux::File;
 using model::Reason;
-using policy::Permit;
+using policy::state::Permit;
 
 linux::Controllers any_controller() {
   linux::Controllers out;
@@ -20,8 +20,8 @@ linux::Controllers any_controller() {
   return out;
 }
 
-Reason reason_of(policy::OomRank rank) {
-  return rank == policy::OomRank::kOffline ? Reason::kOomOfflineFirst : Reason::kOomAfterItsTasks;
+Reason reason_of(policy::protect::OomRank rank) {
+  return rank == policy::protect::OomRank::kOffline ? Reason::kOomOfflineFirst : Reason::kOomAfterItsTasks;
 }
 
 }  // namespace
@@ -51,11 +51,11 @@ void OomScores::begin() {
   refused_now_.clear();
 }
 
-const OomReport& OomScores::carry_out(const policy::OomPlan& plan, Permit permit) {
+const OomReport& OomScores::carry_out(const policy::protect::OomPlan& plan, Permit permit) {
   begin();
   if (permit == Permit::kKeep) return report_;
   if (permit != Permit::kPutBack) {
-    for (const policy::OomWish& wish : plan.wishes) look_at(wish, plan.line, permit);
+    for (const policy::protect::OomWish& wish : plan.wishes) look_at(wish, plan.line, permit);
   }
   if (permit != Permit::kTighten) {
     for (const auto& [pid, entry] : entries_) {
@@ -73,7 +73,7 @@ const OomReport& OomScores::wind_down() {
   return finish();
 }
 
-void OomScores::look_at(const policy::OomWish& wish, std::int64_t line, Permit permit) {
+void OomScores::look_at(const policy::protect::OomWish& wish, std::int64_t line, Permit permit) {
   const auto unread = [&](const Error& why) {
     unread_.insert(wish.group);
     trouble(why);
@@ -107,13 +107,13 @@ std::optional<linux::HeldProcess> OomScores::hold(pid_t pid) {
   return std::nullopt;
 }
 
-void OomScores::look_at(pid_t pid, const policy::OomWish& wish, std::int64_t line, Permit permit) {
+void OomScores::look_at(pid_t pid, const policy::protect::OomWish& wish, std::int64_t line, Permit permit) {
   // A process that moves between two groups during the pass is in both: the first one counts.
   if (!seen_.insert(pid).second) return;
   const auto value = linux::read_oom_score_adj(proc_, pid, buffer_);
   if (!value) return trouble(value.error());
   if (!*value) return;
-  const std::int64_t wanted = policy::oom_score_adj(wish.rank, **value, line);
+  const std::int64_t wanted = policy::protect::oom_score_adj(wish.rank, **value, line);
   if (wanted == **value) return inherit(pid, wanted);
   if (permit == Permit::kTighten && wanted < **value) return;
   auto process = hold(pid);

@@ -1,4 +1,4 @@
-// Sets the oom_score_adj of processes (policy/priority/oom_order.h) and restores the original values.
+// Sets the oom_score_adj of processes (policy/protect/priority/oom_order.h) and restores the original values.
 //
 //   before a process gets a value        its original value goes to the journal (oom_journal.h)
 //   a child of such a process            inherits its value: it is restored to the parent's original value
@@ -32,8 +32,8 @@
 #include "linux/kernel_files.h"
 #include "linux/proc/oom_score.h"
 #include "model/reason.h"
-#include "policy/priority/oom_order.h"
-#include "policy/stance/stance.h"
+#include "policy/protect/priority/oom_order.h"
+#include "policy/state/stance.h"
 
 namespace tidemark::agent {
 
@@ -64,7 +64,7 @@ class OomScores {
                                 std::string boot_id);
 
   // kTighten raises and lowers nothing; kKeep does nothing at all. The answer is valid until the next call.
-  const OomReport& carry_out(const policy::OomPlan& plan, policy::Permit permit);
+  const OomReport& carry_out(const policy::protect::OomPlan& plan, policy::state::Permit permit);
   // As if co-location is off.
   const OomReport& wind_down();
 
@@ -87,9 +87,9 @@ class OomScores {
       : hierarchies_(hierarchies), proc_(std::move(proc)), folder_(std::move(folder)), boot_id_(std::move(boot_id)) {}
 
   void begin();
-  void look_at(const policy::OomWish& wish, std::int64_t line, policy::Permit permit);
+  void look_at(const policy::protect::OomWish& wish, std::int64_t line, policy::state::Permit permit);
   std::optional<linux::HeldProcess> hold(pid_t pid);
-  void look_at(pid_t pid, const policy::OomWish& wish, std::int64_t line, policy::Permit permit);
+  void look_at(pid_t pid, const policy::protect::OomWish& wish, std::int64_t line, policy::state::Permit permit);
   void inherit(pid_t pid, std::int64_t value);
   bool is_child_of_eldest(std::int64_t value, std::int64_t start_ticks) const;
   void drop_who_left(std::size_t first, const linux::Group& group);

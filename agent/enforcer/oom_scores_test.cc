@@ -25,9 +25,9 @@ namespace tidemark::agent {
 namespace {
 
 using model::Reason;
-using policy::OomPlan;
-using policy::OomRank;
-using policy::Permit;
+using policy::protect::OomPlan;
+using policy::protect::OomRank;
+using policy::state::Permit;
 
 // No file takes a byte more: writing fails (EFBIG), opening and reading do not.
 class NoBytes {

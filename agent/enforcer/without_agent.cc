@@ -12,41 +12,41 @@
 #include "base/text.h"
 #include "linux/cgroup/limit.h"
 #include "linux/cpu_set.h"
-#include "policy/suppress/room.h"
-#include "policy/suppress/suppress.h"
+#include "policy/protect/suppress/room.h"
+#include "policy/protect/suppress/suppress.h"
 
 namespace tidemark::agent {
 namespace {
 
 using linux::File;
 
-policy::KnobWrite least_quota(const std::string& group) {
-  policy::KnobWrite out;
+policy::protect::KnobWrite least_quota(const std::string& group) {
+  policy::protect::KnobWrite out;
   out.group = group;
-  out.knob = policy::Knob::kCpuQuota;
-  out.value = policy::kSuppressQuotaMin_us;
+  out.knob = policy::protect::Knob::kCpuQuota;
+  out.value = policy::protect::kSuppressQuotaMin_us;
   out.reason = model::Reason::kSuppressNodeOff;
   return out;
 }
 
 // The least amount that suppression leaves to offline work, for a file that it wrote.
-std::optional<policy::KnobWrite> least_of(const FoundFile& file) {
+std::optional<policy::protect::KnobWrite> least_of(const FoundFile& file) {
   if (file.strategy != model::Strategy::kCpuSuppress || file.written.empty()) return std::nullopt;
   if (file.file == File::kCpuQuota) return least_quota(file.group);
-  policy::KnobWrite write;
+  policy::protect::KnobWrite write;
   write.group = file.group;
   write.reason = model::Reason::kSuppressNodeOff;
   const auto set = linux::CpuSet::parse(file.written.back());
   if (file.file != File::kCpusetCpus || !set) return std::nullopt;
-  write.knob = policy::Knob::kCpusetCpus;
-  for (int cpu = set->next(0); cpu >= 0 && std::ssize(write.cpus) < policy::kSuppressCpusMin;
+  write.knob = policy::protect::Knob::kCpusetCpus;
+  for (int cpu = set->next(0); cpu >= 0 && std::ssize(write.cpus) < policy::protect::kSuppressCpusMin;
        cpu = set->next(cpu + 1)) {
     write.cpus.push_back(cpu);
   }
   return write.cpus.empty() ? std::nullopt : std::optional(write);
 }
 
-bool is_wanted(const std::vector<policy::KnobWrite>& wanted, std::string_view group, File file) {
+bool is_wanted(const std::vector<policy::protect::KnobWrite>& wanted, std::string_view group, File file) {
   return std::ranges::any_of(wanted,
                              [&](const auto& each) { return each.group == group && file_of(each.knob) == file; });
 }
@@ -82,7 +82,7 @@ Inside look_inside(const FoundFiles& files, const AgentGone& gone, Occupied& occ
     if (!occupied(each)) continue;
     const bool written = std::ranges::any_of(files, [&](const auto& entry) {
       const FoundFile& file = entry.second;
-      return !is_of_anybody(file.file) && (file.group == each || policy::lies_below(file.group, each));
+      return !is_of_anybody(file.file) && (file.group == each || policy::protect::lies_below(file.group, each));
     });
     (written || gone.pods.offline.contains(each) ? out.offline : out.unknown).push_back(each);
   }
@@ -91,26 +91,26 @@ Inside look_inside(const FoundFiles& files, const AgentGone& gone, Occupied& occ
 
 // All writes that limit offline work that still runs: in the groups that suppression limited, else in the common group,
 // or in each offline group if online pods share it.
-std::vector<policy::KnobWrite> what_holds(const FoundFiles& files, const std::string& offline_group,
-                                          const Inside& inside, Occupied& occupied) {
+std::vector<policy::protect::KnobWrite> what_holds(const FoundFiles& files, const std::string& offline_group,
+                                                   const Inside& inside, Occupied& occupied) {
   const bool alone = !inside.online && inside.unknown.empty();
-  std::vector<policy::KnobWrite> wanted;
+  std::vector<policy::protect::KnobWrite> wanted;
   for (const auto& [id, file] : files) {
     if (!alone && file.group == offline_group && file.file == File::kCpuQuota) continue;  // it stays as it is
     auto least = least_of(file);
     if (least && occupied(file.group)) wanted.push_back(std::move(*least));
   }
-  const bool held = std::ranges::find(wanted, offline_group, &policy::KnobWrite::group) != wanted.end();
+  const bool held = std::ranges::find(wanted, offline_group, &policy::protect::KnobWrite::group) != wanted.end();
   if (alone && !held && !inside.offline.empty()) wanted.push_back(least_quota(offline_group));
   for (const std::string& each : inside.offline) {
     if (!alone && !held && !is_wanted(wanted, each, File::kCpuQuota)) wanted.push_back(least_quota(each));
   }
   // Kernel v1 refuses a quota below that of a child group, as pods with limits of their own have.
-  std::vector<policy::KnobWrite> below;
+  std::vector<policy::protect::KnobWrite> below;
   for (const auto& [id, file] : files) {
     if (file.file != File::kCpuQuota || is_wanted(wanted, file.group, File::kCpuQuota)) continue;
-    const bool under = std::ranges::any_of(wanted, [&](const policy::KnobWrite& above) {
-      return above.knob == policy::Knob::kCpuQuota && policy::lies_below(file.group, above.group);
+    const bool under = std::ranges::any_of(wanted, [&](const policy::protect::KnobWrite& above) {
+      return above.knob == policy::protect::Knob::kCpuQuota && policy::protect::lies_below(file.group, above.group);
     });
     if (under && occupied(file.group)) below.push_back(least_quota(file.group));
   }
@@ -145,7 +145,8 @@ void off_files(const linux::Hierarchies& hierarchies, linux::GroupWriter& writer
         Error{ErrorKind::kNotFound,
               base::cat(each, " is not limited: it started without an agent, so its class is unknown"), 0, 0});
   }
-  const std::vector<policy::KnobWrite> wanted = what_holds(journal.files(), gone.offline_group, inside, occupied);
+  const std::vector<policy::protect::KnobWrite> wanted =
+      what_holds(journal.files(), gone.offline_group, inside, occupied);
   std::set<std::string, std::less<>> busy;
   for (const auto& [id, file] : journal.files()) {
     if (holds_back(file) && occupied(file.group)) busy.insert(file.group);
@@ -157,7 +158,7 @@ void off_files(const linux::Hierarchies& hierarchies, linux::GroupWriter& writer
   if (enforced.journal) out.troubles.push_back(*enforced.journal);
   tell_unread(enforcer, out);
   out.put_back = enforced.put_back;
-  for (const policy::KnobWrite& each : wanted) {
+  for (const policy::protect::KnobWrite& each : wanted) {
     const File file = file_of(each.knob);
     if (enforcer.stands(each.group, file)) continue;
     const Deed* refused = refusal(enforced, each.group, file);
@@ -199,30 +200,32 @@ std::optional<std::int64_t> quota_in(std::string_view text) {
 
 // The value before the file was tightened to its least. nullopt: it is restored anyway, or is not a file tightened this
 // way.
-std::optional<policy::KnobWrite> before_least(const FoundFile& file) {
-  policy::KnobWrite out;
+std::optional<policy::protect::KnobWrite> before_least(const FoundFile& file) {
+  policy::protect::KnobWrite out;
   out.group = file.group;
   out.reason = model::Reason::kAgentPutBack;
   if (file.file == File::kCpuQuota) {
-    const auto is_least = [](const std::string& text) { return quota_in(text) == policy::kSuppressQuotaMin_us; };
+    const auto is_least = [](const std::string& text) {
+      return quota_in(text) == policy::protect::kSuppressQuotaMin_us;
+    };
     const auto last = std::ranges::find_if_not(file.written.rbegin(), file.written.rend(), is_least);
     const auto quota = last == file.written.rend() ? std::nullopt : quota_in(*last);
     // What suppression wrote is restored if unwanted; for other strategies only wanted values are written.
     const bool goes_back = file.strategy == model::Strategy::kCpuSuppress && quota == quota_in(file.found);
     if (!quota || goes_back) return std::nullopt;
-    out.knob = policy::Knob::kCpuQuota;
+    out.knob = policy::protect::Knob::kCpuQuota;
     out.value = *quota;
     return out;
   }
   if (file.file != File::kCpusetCpus || file.written.empty()) return std::nullopt;
   const auto is_more = [](const std::string& text) {
     const auto set = linux::CpuSet::parse(text);
-    return set && set->count() > policy::kSuppressCpusMin;
+    return set && set->count() > policy::protect::kSuppressCpusMin;
   };
   const auto more = std::ranges::find_if(file.written.rbegin(), file.written.rend(), is_more);
   const auto set = linux::CpuSet::parse(more == file.written.rend() ? file.written.back() : *more);
   if (!set) return std::nullopt;
-  out.knob = policy::Knob::kCpusetCpus;
+  out.knob = policy::protect::Knob::kCpusetCpus;
   for (int cpu = set->next(0); cpu >= 0; cpu = set->next(cpu + 1)) out.cpus.push_back(cpu);
   return out;
 }
@@ -260,7 +263,7 @@ Result<WithoutAgent> on_without_agent(const linux::Hierarchies& hierarchies, lin
   WithoutAgent out;
   TM_TRY(auto journal, FoundJournal::open(gone.journal_folder, gone.boot_id));
   Enforcer enforcer(hierarchies, writer, journal, clock);
-  std::vector<policy::KnobWrite> wanted;
+  std::vector<policy::protect::KnobWrite> wanted;
   for (const auto& [id, file] : journal.files()) {
     if (auto before = before_least(file)) wanted.push_back(std::move(*before));
   }

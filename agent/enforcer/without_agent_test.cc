@@ -15,7 +15,7 @@
 #include "linux/testing/descriptor_limit.h"
 #include "linux/testing/kernel_rules.h"
 #include "linux/testing/tree.h"
-#include "policy/suppress/suppress.h"
+#include "policy/protect/suppress/suppress.h"
 
 namespace tidemark::agent {
 namespace {
@@ -56,7 +56,7 @@ class WithoutAgentTest : public ::testing::Test {
     cgroups.write(base::cat("cpu/", group, "/cpu.cfs_quota_us"), "-1\n");
   }
   // As an agent does it; nothing is put back.
-  void agent_writes(const policy::KnobWrite& write) {
+  void agent_writes(const policy::protect::KnobWrite& write) {
     FoundJournal journal = FoundJournal::open(run.root(), "b1").value();
     Enforcer enforcer(*hierarchies, rules, journal, clock);
     Permits permits;
@@ -66,7 +66,7 @@ class WithoutAgentTest : public ::testing::Test {
   }
   void agent_suppressed(std::int64_t quota_us) {
     agent_writes({kOffline,
-                  policy::Knob::kCpuQuota,
+                  policy::protect::Knob::kCpuQuota,
                   quota_us,
                   {},
                   model::Strategy::kCpuSuppress,
@@ -80,8 +80,12 @@ class WithoutAgentTest : public ::testing::Test {
   }
   // As an agent does it that suppresses nothing: each batch pod has its own limit.
   void agent_limited_the_pod() {
-    agent_writes(
-        {kPod, policy::Knob::kCpuQuota, 50'000, {}, model::Strategy::kBatchLimits, model::Reason::kLimitFromBatch});
+    agent_writes({kPod,
+                  policy::protect::Knob::kCpuQuota,
+                  50'000,
+                  {},
+                  model::Strategy::kBatchLimits,
+                  model::Reason::kLimitFromBatch});
     ASSERT_EQ(base::trim(quota(kPod)), "50000");
   }
 
@@ -95,7 +99,7 @@ class WithoutAgentTest : public ::testing::Test {
 TEST_F(WithoutAgentTest, LimitsAndListsUnlimitedOfflineWork) {
   runs_in("kubepods/besteffort/pod1");
   const WithoutAgent done = off(kOffline);
-  EXPECT_EQ(base::trim(quota()), base::cat(policy::kSuppressQuotaMin_us));
+  EXPECT_EQ(base::trim(quota()), base::cat(policy::protect::kSuppressQuotaMin_us));
   ASSERT_EQ(done.left.size(), 1U);
   EXPECT_EQ(done.left[0].group, kOffline);
   EXPECT_EQ(done.left[0].found, "-1");
@@ -113,8 +117,8 @@ TEST_F(WithoutAgentTest, LimitsPodsWithOwnLimits) {
   agent_limited_the_pod();
   runs_in(kPod);
   const WithoutAgent done = off(kOffline);
-  EXPECT_EQ(base::trim(quota()), base::cat(policy::kSuppressQuotaMin_us));
-  EXPECT_EQ(base::trim(quota(kPod)), base::cat(policy::kSuppressQuotaMin_us));
+  EXPECT_EQ(base::trim(quota()), base::cat(policy::protect::kSuppressQuotaMin_us));
+  EXPECT_EQ(base::trim(quota(kPod)), base::cat(policy::protect::kSuppressQuotaMin_us));
   EXPECT_TRUE(done.not_held.empty());
   EXPECT_TRUE(done.troubles.empty());
   EXPECT_EQ(done.gone, 0);
@@ -145,7 +149,7 @@ TEST_F(WithoutAgentTest, UnreadableGroupStopsNothingElse) {
     cgroups.write(base::cat(one.path.substr(cgroups.root().size() + 1), "/", odd, "/cgroup.procs"), many);
   }
   const WithoutAgent done = off(kOffline);
-  EXPECT_EQ(base::trim(quota()), base::cat(policy::kSuppressQuotaMin_us)) << "it counts as busy";
+  EXPECT_EQ(base::trim(quota()), base::cat(policy::protect::kSuppressQuotaMin_us)) << "it counts as busy";
   EXPECT_TRUE(done.not_held.empty());
   ASSERT_FALSE(done.troubles.empty());
   EXPECT_NE(done.troubles[0].message.find("odd"), std::string::npos) << done.troubles[0].message;
@@ -162,7 +166,7 @@ TEST_F(WithoutAgentTest, OnlinePodIsNotLimited) {
   runs_in(kPod);
   const WithoutAgent done = off(kOffline);
   EXPECT_TRUE(done.troubles.empty());
-  EXPECT_EQ(base::trim(quota(kPod)), base::cat(policy::kSuppressQuotaMin_us));
+  EXPECT_EQ(base::trim(quota(kPod)), base::cat(policy::protect::kSuppressQuotaMin_us));
   EXPECT_EQ(base::trim(quota()), "-1") << "it would hold the other one too";
   EXPECT_EQ(base::trim(quota(proxy)), "-1");
   nobody_runs_in(kPod);
@@ -177,7 +181,7 @@ TEST_F(WithoutAgentTest, BesideOnlinePodKeepsAgentLimitsUntilOfflineWorkEnds) {
   runs_in(proxy);
   runs_in(kPod);
   EXPECT_TRUE(off(kOffline).not_held.empty());
-  EXPECT_EQ(base::trim(quota(kPod)), base::cat(policy::kSuppressQuotaMin_us));
+  EXPECT_EQ(base::trim(quota(kPod)), base::cat(policy::protect::kSuppressQuotaMin_us));
   EXPECT_EQ(base::trim(quota()), "120000");
   nobody_runs_in(kPod);
   EXPECT_TRUE(off(kOffline).left.empty()) << "that the other one runs is no reason";
@@ -194,7 +198,7 @@ TEST_F(WithoutAgentTest, ReportsUnknownPodAndDoesNotLimitIt) {
   EXPECT_TRUE(done.troubles[0].message.starts_with(base::cat(kPod, " is not limited"))) << done.troubles[0].message;
   agent_limited_the_pod();  // of offline work alone
   EXPECT_TRUE(off(kOffline).troubles.empty());
-  EXPECT_EQ(base::trim(quota()), base::cat(policy::kSuppressQuotaMin_us));
+  EXPECT_EQ(base::trim(quota()), base::cat(policy::protect::kSuppressQuotaMin_us));
 }
 
 // On kernels that tell classes apart each pod has a file, and online ones end never.
@@ -204,7 +208,7 @@ TEST_F(WithoutAgentTest, RestoresHarmlessPriorityOfRunningGroup) {
   for (const std::string& group : {web, std::string(kPod)}) {
     cgroups.write(base::cat("cpu/", group, "/cpu.bvt_warp_ns"), "0\n");
     agent_writes({group,
-                  policy::Knob::kCpuBvt,
+                  policy::protect::Knob::kCpuBvt,
                   group == web ? 2 : -1,
                   {},
                   model::Strategy::kCpuPriority,
@@ -227,8 +231,12 @@ TEST_F(WithoutAgentTest, MorePodsThanDescriptorsAreHandled) {
   for (int pod = 0; pod < 20; ++pod) {
     const std::string& group = limited.emplace_back(base::cat(kOffline, "/podof", pod));
     make(group);
-    agent_writes(
-        {group, policy::Knob::kCpuQuota, 50'000, {}, model::Strategy::kBatchLimits, model::Reason::kLimitFromBatch});
+    agent_writes({group,
+                  policy::protect::Knob::kCpuQuota,
+                  50'000,
+                  {},
+                  model::Strategy::kBatchLimits,
+                  model::Reason::kLimitFromBatch});
   }
   {
     const linux::testing::DescriptorLimit few(20);
@@ -245,7 +253,7 @@ TEST_F(WithoutAgentTest, MorePodsThanDescriptorsAreHandled) {
 TEST_F(WithoutAgentTest, OnRestoresWhatOffChanged) {
   runs_in(kPod);
   off(kOffline);
-  ASSERT_EQ(base::trim(quota()), base::cat(policy::kSuppressQuotaMin_us));
+  ASSERT_EQ(base::trim(quota()), base::cat(policy::protect::kSuppressQuotaMin_us));
   EXPECT_EQ(on().put_back, 1);
   EXPECT_EQ(base::trim(quota()), "-1") << "nobody had held it";
   EXPECT_TRUE(read_found(run.root(), "b1")->files.empty());
@@ -257,8 +265,8 @@ TEST_F(WithoutAgentTest, OnKeepsAgentValues) {
   runs_in(kPod);
   off(kOffline);
   off(kOffline);  // a second `off` changes nothing
-  ASSERT_EQ(base::trim(quota()), base::cat(policy::kSuppressQuotaMin_us));
-  ASSERT_EQ(base::trim(quota(kPod)), base::cat(policy::kSuppressQuotaMin_us));
+  ASSERT_EQ(base::trim(quota()), base::cat(policy::protect::kSuppressQuotaMin_us));
+  ASSERT_EQ(base::trim(quota(kPod)), base::cat(policy::protect::kSuppressQuotaMin_us));
   EXPECT_EQ(on().put_back, 2);
   EXPECT_EQ(base::trim(quota()), "120000");
   EXPECT_EQ(base::trim(quota(kPod)), "50000");
@@ -268,10 +276,11 @@ TEST_F(WithoutAgentTest, OnKeepsAgentValues) {
 
 // A pod with no limit of its own, to which an agent had nothing to change.
 TEST_F(WithoutAgentTest, OnRestoresAgentValueEqualToOriginal) {
-  agent_writes({kPod, policy::Knob::kCpuQuota, -1, {}, model::Strategy::kBatchLimits, model::Reason::kLimitFromBatch});
+  agent_writes(
+      {kPod, policy::protect::Knob::kCpuQuota, -1, {}, model::Strategy::kBatchLimits, model::Reason::kLimitFromBatch});
   runs_in(kPod);
   off(kOffline);
-  ASSERT_EQ(base::trim(quota(kPod)), base::cat(policy::kSuppressQuotaMin_us));
+  ASSERT_EQ(base::trim(quota(kPod)), base::cat(policy::protect::kSuppressQuotaMin_us));
   on();
   EXPECT_EQ(base::trim(quota(kPod)), "-1");
 }

@@ -15,10 +15,10 @@
 namespace tidemark::agent {
 namespace {
 
-using policy::ByDisk;
-using policy::Disk;
-using policy::DiskHeld;
-using policy::DiskSeen;
+using model::ByDisk;
+using model::Disk;
+using model::DiskHeld;
+using model::DiskSeen;
 
 constexpr auto kKubelet = static_cast<std::size_t>(Disk::kKubelet);
 constexpr auto kRuntime = static_cast<std::size_t>(Disk::kRuntime);
@@ -42,7 +42,7 @@ bool is_near(std::optional<std::int64_t> line, std::int64_t all, std::int64_t fr
   return line && all > 0 && free / std::max<std::int64_t>(all / kPercent, 1) < *line + kNearLine_percent;
 }
 
-bool is_near(const DisksFound& found, const policy::EvictSettings& settings) {
+bool is_near(const DisksFound& found, const model::EvictSettings& settings) {
   return std::ranges::any_of(found.disks, [&](const std::optional<DiskSeen>& disk) {
     return disk && (is_near(settings.disk_free_percent, disk->bytes, disk->bytes_free) ||
                     is_near(settings.inodes_free_percent, disk->inodes, disk->inodes_free));
@@ -66,7 +66,7 @@ std::vector<PodOnDisk> offline_pods(const TaskSnapshot& tasks) {
   std::vector<PodOnDisk> out;
   for (const ListedTask& each : tasks.tasks) {
     const model::Task& task = *each.task;
-    if (task.kind != model::TaskKind::kPod || task.terminal() || !policy::is_ours_to_end(task)) continue;
+    if (task.kind != model::TaskKind::kPod || task.terminal() || !policy::evict::is_ours_to_end(task)) continue;
     out.push_back({task.ns, task.name, task.identity.task});
   }
   return out;
@@ -116,7 +116,7 @@ DiskWatch::DiskWatch(net::EventLoop& loop, net::WorkerPool& files, const base::L
       look_at_(std::move(look)),
       scope_(loop) {}
 
-void DiskWatch::observe(const policy::EvictSettings& settings, const TaskSnapshot& tasks, bool may_act) {
+void DiskWatch::observe(const model::EvictSettings& settings, const TaskSnapshot& tasks, bool may_act) {
   if (!settings.disk_free_percent && !settings.inodes_free_percent) {
     sights_ = {};
     held_.clear();
@@ -139,7 +139,7 @@ void DiskWatch::observe(const policy::EvictSettings& settings, const TaskSnapsho
   scope_.spawn(look(settings, may_act ? offline_pods(tasks) : std::vector<PodOnDisk>()));
 }
 
-net::Task<void> DiskWatch::look(policy::EvictSettings settings, std::vector<PodOnDisk> pods) {
+net::Task<void> DiskWatch::look(model::EvictSettings settings, std::vector<PodOnDisk> pods) {
   base::MonotonicTime began = loop_.clock().monotonic();
   auto found = co_await ask();
   // Before the disk is reported as short, so that all pods are measured first. Free space is read again afterwards,
@@ -160,7 +160,7 @@ net::Task<void> DiskWatch::look(policy::EvictSettings settings, std::vector<PodO
   sights_.disks = found->disks;
   looked_ = began;
   hear_copilots(*found);
-  for (std::size_t i = 0; i < policy::kDisks; ++i) show(static_cast<Disk>(i), sights_.disks[i]);
+  for (std::size_t i = 0; i < model::kDisks; ++i) show(static_cast<Disk>(i), sights_.disks[i]);
   looking_ = false;
 }
 

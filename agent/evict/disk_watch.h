@@ -30,10 +30,10 @@
 #include "base/log.h"
 #include "base/metrics.h"
 #include "base/result.h"
+#include "model/disk.h"
+#include "model/settings/evict_settings.h"
 #include "net/loop.h"
 #include "net/worker.h"
-#include "policy/evict/disk.h"
-#include "policy/evict/settings.h"
 
 namespace tidemark::agent {
 
@@ -51,7 +51,7 @@ struct DiskPlaces {
 
 // Blocks on the disk: call it on a worker.
 struct DisksFound {
-  policy::ByDisk<std::optional<policy::DiskSeen>> disks;  // no kRuntime if it is the kubelet's or does not exist
+  model::ByDisk<std::optional<model::DiskSeen>> disks;  // no kRuntime if it is the kubelet's or does not exist
   std::uint64_t kubelet_device = 0;
   std::uint64_t runtime_device = 0;  // 0: the runtime has no disk of its own
   bool one = false;                  // both are the same disk
@@ -62,11 +62,11 @@ struct PodOnDisk {
   std::string ns, name, uid;
 };
 // Blocks too. For a pod whose names cannot be part of a path, nothing is read.
-policy::ByDisk<policy::DiskHeld> held_by_pod(const DiskPlaces& places, const PodOnDisk& pod, const DisksFound& disks);
+model::ByDisk<model::DiskHeld> held_by_pod(const DiskPlaces& places, const PodOnDisk& pod, const DisksFound& disks);
 
 struct DiskSights {
-  policy::ByDisk<std::optional<policy::DiskSeen>> disks;
-  std::map<std::string, policy::ByDisk<policy::DiskHeld>, std::less<>>
+  model::ByDisk<std::optional<model::DiskSeen>> disks;
+  std::map<std::string, model::ByDisk<model::DiskHeld>, std::less<>>
       held;  // pods by uid, copilots' tasks by id; missing: not measured
 };
 
@@ -82,7 +82,7 @@ class DiskWatch {
 
   // Call once per pass: starts a read if it is due. If `settings` has no disk threshold, nothing is read. If not
   // `may_act`, the data of pods is not measured.
-  void observe(const policy::EvictSettings& settings, const TaskSnapshot& tasks, bool may_act);
+  void observe(const model::EvictSettings& settings, const TaskSnapshot& tasks, bool may_act);
 
   // The current values; valid until the next observe().
   const DiskSights& sights() const { return sights_; }
@@ -91,14 +91,14 @@ class DiskWatch {
  private:
   struct Held {
     base::MonotonicTime at;
-    policy::ByDisk<policy::DiskHeld> disks;
+    model::ByDisk<model::DiskHeld> disks;
   };
   net::Task<Result<DisksFound>> ask();
-  net::Task<void> look(policy::EvictSettings settings, std::vector<PodOnDisk> pods);
+  net::Task<void> look(model::EvictSettings settings, std::vector<PodOnDisk> pods);
   net::Task<void> see_what_is_held(const DisksFound& found, std::vector<PodOnDisk> pods);
   void hear_copilots(const DisksFound& found);
   void complain(const Error& error);
-  void show(policy::Disk disk, const std::optional<policy::DiskSeen>& seen);
+  void show(model::Disk disk, const std::optional<model::DiskSeen>& seen);
 
   net::EventLoop& loop_;
   net::WorkerPool& files_;

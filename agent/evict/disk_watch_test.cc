@@ -20,7 +20,7 @@ namespace tidemark::agent {
 namespace {
 
 using namespace std::chrono_literals;
-using policy::Disk;
+using model::Disk;
 
 constexpr std::size_t kKubelet = static_cast<std::size_t>(Disk::kKubelet);
 constexpr std::size_t kRuntime = static_cast<std::size_t>(Disk::kRuntime);
@@ -32,7 +32,7 @@ class DiskWatches : public ::testing::Test {
     tree.folder("logs");
     tree.folder("runtime");
     settings.disk_free_percent = 20;
-    found.disks[kKubelet] = policy::DiskSeen{1000, 900, 0, 0};
+    found.disks[kKubelet] = model::DiskSeen{1000, 900, 0, 0};
     found.kubelet_device = device();
   }
 
@@ -85,7 +85,7 @@ class DiskWatches : public ::testing::Test {
   base::Log log{clock, {.level = base::LogLevel::kInfo, .write = [this](std::string_view line) { lines += line; }}};
   base::Registry metrics;
   net::WorkerPool files{1, 64};
-  policy::EvictSettings settings;
+  model::EvictSettings settings;
   TaskSnapshot tasks;
   DisksFound found;
   std::vector<TaskOnDisks> copilots;
@@ -209,7 +209,7 @@ TEST_F(DiskWatches, ThresholdsChangeWhileDiskHangs) {
     clock.advance(1s);
   };
   second();
-  const policy::EvictSettings drawn = std::exchange(settings, {});
+  const model::EvictSettings drawn = std::exchange(settings, {});
   second();
   settings = drawn;
   for (int i = 0; i < 60; ++i) second();
@@ -238,14 +238,14 @@ TEST_F(DiskWatches, UnreadableDiskHasNoValues) {
 TEST_F(DiskWatches, CountsCopilotTaskDataOnThatDiskOnly) {
   found.kubelet_device = 1;
   found.runtime_device = 2;
-  found.disks[kRuntime] = policy::DiskSeen{1000, 900, 0, 0};
+  found.disks[kRuntime] = model::DiskSeen{1000, 900, 0, 0};
   copilots = {{"c1", {{1, 500, 5}, {2, 70, 7}}}, {"c2", {{3, 900, 9}}}};
   begin();
   seconds(1);
   const auto& held = watch->sights().held;
-  EXPECT_EQ(held.at("c1")[kKubelet], (policy::DiskHeld{500, 5, false})) << "what it writes elsewhere nobody sees";
-  EXPECT_EQ(held.at("c1")[kRuntime], (policy::DiskHeld{70, 7, false}));
-  EXPECT_EQ(held.at("c2"), policy::ByDisk<policy::DiskHeld>{}) << "on a disk of its own";
+  EXPECT_EQ(held.at("c1")[kKubelet], (model::DiskHeld{500, 5, false})) << "what it writes elsewhere nobody sees";
+  EXPECT_EQ(held.at("c1")[kRuntime], (model::DiskHeld{70, 7, false}));
+  EXPECT_EQ(held.at("c2"), model::ByDisk<model::DiskHeld>{}) << "on a disk of its own";
   copilots = {{"c2", {{1, 30, 3}}}};
   seconds(10);
   EXPECT_FALSE(watch->sights().held.contains("c1")) << "it has ended";
@@ -261,19 +261,19 @@ TEST_F(DiskWatches, SharedDiskIsCountedOnce) {
   begin();
   seconds(1);
   EXPECT_EQ(watch->sights().held.at("c1")[kKubelet].bytes, 500);
-  EXPECT_EQ(watch->sights().held.at("c1")[kRuntime], policy::DiskHeld{});
+  EXPECT_EQ(watch->sights().held.at("c1")[kRuntime], model::DiskHeld{});
 }
 
 // Volumes and logs, and nothing that is no pod's own: secrets and what is in memory lie beside them.
 TEST_F(DiskWatches, CountsPodLogsAndVolumes) {
   pod("job", 200'000, 50'000);
-  found.disks[kRuntime] = policy::DiskSeen{1000, 900, 0, 0};
+  found.disks[kRuntime] = model::DiskSeen{1000, 900, 0, 0};
   const auto held = held_by_pod(places(), {"jobs", "job", "uid-job"}, found);
   EXPECT_GE(held[kKubelet].bytes, 250'000);
   EXPECT_LT(held[kKubelet].bytes, 400'000) << "the secret is not its own to free";
   EXPECT_EQ(held[kKubelet].inodes, 6);
   EXPECT_TRUE(held[kKubelet].whole);
-  EXPECT_EQ(held[kRuntime], policy::DiskHeld());
+  EXPECT_EQ(held[kRuntime], model::DiskHeld());
   found.one = true;
   found.disks[kRuntime].reset();
   EXPECT_FALSE(held_by_pod(places(), {"jobs", "job", "uid-job"}, found)[kKubelet].whole)
@@ -282,7 +282,7 @@ TEST_F(DiskWatches, CountsPodLogsAndVolumes) {
 
 TEST_F(DiskWatches, WithoutVisibleVolumesPodIsIncomplete) {
   pod("job", 200'000, 50'000);
-  found.disks[kRuntime] = policy::DiskSeen{1000, 900, 0, 0};
+  found.disks[kRuntime] = model::DiskSeen{1000, 900, 0, 0};
   tree.remove("kubelet/pods");
   const auto held = held_by_pod(places(), {"jobs", "job", "uid-job"}, found)[kKubelet];
   EXPECT_GE(held.bytes, 50'000);
@@ -295,8 +295,8 @@ TEST_F(DiskWatches, WithoutVisibleVolumesPodIsIncomplete) {
 TEST_F(DiskWatches, IgnoresNamesThatLeadElsewhere) {
   tree.write("kubelet/secret", std::string(200'000, 'x'));
   for (const char* bad : {"", "..", "../..", "a/b"}) {
-    EXPECT_EQ(held_by_pod(places(), {"jobs", "job", bad}, found), policy::ByDisk<policy::DiskHeld>()) << bad;
-    EXPECT_EQ(held_by_pod(places(), {bad, "job", "u"}, found), policy::ByDisk<policy::DiskHeld>()) << bad;
+    EXPECT_EQ(held_by_pod(places(), {"jobs", "job", bad}, found), model::ByDisk<model::DiskHeld>()) << bad;
+    EXPECT_EQ(held_by_pod(places(), {bad, "job", "u"}, found), model::ByDisk<model::DiskHeld>()) << bad;
   }
 }
 

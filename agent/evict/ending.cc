@@ -16,8 +16,8 @@ namespace tidemark::agent {
 namespace {
 
 using linux::KillReport;
-using policy::EvictionDenial;
-using policy::EvictOutcome;
+using policy::admission::EvictionDenial;
+using policy::evict::EvictOutcome;
 
 constexpr std::string_view kNoCopilot = "no copilot lists it any more";
 constexpr int kConflictCode = 409, kTooManyCode = 429, kServerErrorCode = 500;
@@ -28,7 +28,7 @@ constexpr std::array kOfThePod = {EvictionDenial::kOnline, EvictionDenial::kAnot
 
 // The webhook gives its word as a cause of the Status (manager/webhook).
 bool says(const kube::Status& refusal, EvictionDenial word) {
-  return refusal.has_cause(policy::to_string(word));
+  return refusal.has_cause(to_string(word));
 }
 
 // An API server refuses to evict a pod that has two budgets, with code 500. Its Status has neither a reason nor
@@ -219,7 +219,7 @@ void Ending::note_who_stays(const std::string& path, bool stays) {
     stay_.erase(path);
     return;
   }
-  if (stay_.size() >= policy::kLeavingMax) stay_.clear();
+  if (stay_.size() >= policy::evict::kLeavingMax) stay_.clear();
   stay_.insert(path);
 }
 

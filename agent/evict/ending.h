@@ -70,15 +70,15 @@ class Ending final : public EvictionHands {
   //   kBusy         429 without a budget; or a webhook that is overloaded, has too many evictions to check, or
   //                 could not read the pod now
   //   kUnreachable  all else: no answer in time, no permission, a webhook that is down or cannot read the pod
-  net::Task<policy::EvictOutcome> ask(const model::Task& task, model::Reason why, base::Duration grace,
-                                      bool itself) override;
+  net::Task<policy::evict::EvictOutcome> ask(const model::Task& task, model::Reason why, base::Duration grace,
+                                             bool itself) override;
 
   // Kills its whole group, if it has one. Does not block the loop. kDenied: a task that must not be killed.
   net::Task<Result<linux::KillReport>> kill(const model::Task& task, model::Reason why) override;
 
  private:
   struct Told {
-    policy::EvictOutcome outcome = policy::EvictOutcome::kUnreachable;
+    policy::evict::EvictOutcome outcome = policy::evict::EvictOutcome::kUnreachable;
     std::string error;
   };
   // The needed fields of a task, which may be gone when the answer arrives.
@@ -87,8 +87,8 @@ class Ending final : public EvictionHands {
     model::Reason why;
     base::Duration grace{};
   };
-  net::Task<policy::EvictOutcome> answer(policy::EvictOutcome outcome);
-  net::Task<policy::EvictOutcome> told(net::Task<Told> asking, Of of);
+  net::Task<policy::evict::EvictOutcome> answer(policy::evict::EvictOutcome outcome);
+  net::Task<policy::evict::EvictOutcome> told(net::Task<Told> asking, Of of);
   net::Task<Told> evict(Of of);
   net::Task<Told> end_container(const model::Task& task, Of of, bool itself);
   net::Task<Told> take_back(copilot::Client* copilot, Of of);

@@ -11,15 +11,15 @@
 #include "agent/testing/killer.h"
 #include "base/json.h"
 #include "kube/testing/scripted_transport.h"
-#include "policy/render/admission_text.h"
+#include "policy/explain/admission_text.h"
 
 namespace tidemark::agent {
 namespace {
 
 using kube::testing::Answer;
 using linux::KillReport;
-using policy::EvictionDenial;
-using policy::EvictOutcome;
+using policy::admission::EvictionDenial;
+using policy::evict::EvictOutcome;
 using namespace std::chrono_literals;
 
 struct EndingTest : kube::testing::ClientTest {
@@ -55,11 +55,11 @@ struct EndingTest : kube::testing::ClientTest {
     return {.status = code, .body = status.dump()};
   }
   // As an API server passes on what a webhook said (manager/webhook).
-  static Answer denial(const policy::EvictionRefusal& refused) {
+  static Answer denial(const policy::admission::EvictionRefusal& refused) {
     return refusal(refused.http_code,
                    base::cat("admission webhook \"validate-eviction.tidemark.io\" denied the request: ",
-                             policy::render_text(refused)),
-                   "Forbidden", policy::to_string(refused.why));
+                             policy::explain::render_text(refused)),
+                   "Forbidden", to_string(refused.why));
   }
   EvictOutcome ask(const model::Task& task) {
     return run(ending->ask(task, model::Reason::kEvictMemoryLine, kGrace, false));

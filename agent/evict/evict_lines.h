@@ -18,21 +18,22 @@ class EvictLines {
   explicit EvictLines(const base::Log& log) : log_(log) {}
 
   // `kubelet`: null if it never answered. The result is valid until the next call, as long as `said` is.
-  const policy::NodeRules& hold(const policy::NodeRules& said, const policy::KubeletFound* kubelet,
-                                model::MemoryBytes memory, const DiskSights& sights);
+  const policy::protect::NodeRules& hold(const policy::protect::NodeRules& said,
+                                         const policy::evict::KubeletFound* kubelet, model::MemoryBytes memory,
+                                         const DiskSights& sights);
 
   // "memory 95 % -> 85 %, since the kubelet evicts from 90 % on"; "" if all thresholds are those of the settings.
   const std::string& says() const { return says_; }
 
  private:
-  void tell(const std::vector<policy::LineBeforeKubelet>& moved);
+  void tell(const std::vector<policy::evict::LineBeforeKubelet>& moved);
 
   base::Log log_;
-  std::optional<policy::NodeRules> said_;
-  policy::KubeletFound kubelet_;
-  policy::LineCapacities capacities_;
-  policy::LinesUnderKubelet held_;
-  std::vector<policy::LineBeforeKubelet> told_;
+  std::optional<policy::protect::NodeRules> said_;
+  policy::evict::KubeletFound kubelet_;
+  policy::evict::LineCapacities capacities_;
+  policy::evict::LinesUnderKubelet held_;
+  std::vector<policy::evict::LineBeforeKubelet> told_;
   std::string says_;
 };
 

@@ -14,12 +14,12 @@ TEST(EvictLines, LateThresholdIsLoweredAndReportedOnce) {
   std::string lines;
   const base::Log log(clock, {.write = [&](std::string_view line) { lines += line; }});
   EvictLines evict(log);
-  policy::NodeRules said;
+  policy::protect::NodeRules said;
   said.threshold.enable = true;
   said.threshold.memory_evict_percent = 95;
-  policy::KubeletFound kubelet;
-  kubelet.hard.memory_available = policy::EvictionThreshold{0, 10'000};
-  const auto line = [&](const policy::KubeletFound* by) {
+  policy::evict::KubeletFound kubelet;
+  kubelet.hard.memory_available = policy::evict::EvictionThreshold{0, 10'000};
+  const auto line = [&](const policy::evict::KubeletFound* by) {
     return evict.hold(said, by, model::MemoryBytes{1 << 30}, {}).threshold.memory_evict_percent;
   };
   EXPECT_EQ(line(nullptr), 95) << "it never said";

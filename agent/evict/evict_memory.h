@@ -18,8 +18,8 @@ class EvictMemory {
   EvictMemory(const base::Log& log, const std::string& run_dir, std::string proc_root);
 
   // Returns the initial state. What cannot be read is logged and ignored.
-  policy::EvictState begin(base::MonotonicTime now);
-  void keep(const policy::EvictState& state);
+  policy::evict::EvictState begin(base::MonotonicTime now);
+  void keep(const policy::evict::EvictState& state);
 
  private:
   Result<void> know_boot();
@@ -27,9 +27,9 @@ class EvictMemory {
   std::string folder_;
   std::string path_;
   std::string proc_root_;
-  std::string boot_id_;      // "": not read yet
-  policy::EvictState kept_;  // as in the file; without pauses if there is no file
-  bool troubled_ = false;    // and it was logged
+  std::string boot_id_;             // "": not read yet
+  policy::evict::EvictState kept_;  // as in the file; without pauses if there is no file
+  bool troubled_ = false;           // and it was logged
 };
 
 }  // namespace tidemark::agent

@@ -24,8 +24,8 @@ class EvictMemories : public ::testing::Test {
   EvictMemories() { boot("b1"); }
   void boot(std::string_view id) { tree.write("proc/sys/kernel/random/boot_id", base::cat(id, "\n")); }
   EvictMemory memory() { return EvictMemory(log, tree.root() + "/run", tree.root() + "/proc"); }
-  policy::EvictState evicted() const {
-    policy::EvictState out;
+  policy::evict::EvictState evicted() const {
+    policy::evict::EvictState out;
     out.hour = {kNow};
     return out;
   }
@@ -39,19 +39,19 @@ class EvictMemories : public ::testing::Test {
 };
 
 TEST_F(EvictMemories, NextAgentContinuesTheCount) {
-  EXPECT_EQ(memory().begin(kNow), policy::first_evict_state(kNow));
+  EXPECT_EQ(memory().begin(kNow), policy::evict::first_evict_state(kNow));
   memory().keep(evicted());
   EXPECT_EQ(memory().begin(kNow + 1min).hour, evicted().hour);
   EXPECT_NE(lines.find("continues with evictions"), std::string::npos);
   boot("b2");
-  EXPECT_EQ(memory().begin(kNow), policy::first_evict_state(kNow)) << "another life of the machine";
+  EXPECT_EQ(memory().begin(kNow), policy::evict::first_evict_state(kNow)) << "another life of the machine";
 }
 
 // A process that is out of descriptors reads no boot id: what it evicts counts for the next one all the same.
 TEST_F(EvictMemories, UnreadableBootIdIsReportedAndLaterEvictionsAreKept) {
   boot("");
   EvictMemory kept = memory();
-  EXPECT_EQ(kept.begin(kNow), policy::first_evict_state(kNow));
+  EXPECT_EQ(kept.begin(kNow), policy::evict::first_evict_state(kNow));
   EXPECT_NE(lines.find("cannot read earlier evictions; they do not count"), std::string::npos) << lines;
   EXPECT_NE(lines.find("boot_id"), std::string::npos) << lines;
   kept.keep(evicted());
@@ -68,7 +68,7 @@ TEST_F(EvictMemories, NoFileWithoutEviction) {
   EXPECT_FALSE(there());
   kept.keep(evicted());
   EXPECT_TRUE(there());
-  kept.keep(policy::first_evict_state(kNow));
+  kept.keep(policy::evict::first_evict_state(kNow));
   EXPECT_FALSE(there());
 }
 
@@ -83,7 +83,7 @@ TEST_F(EvictMemories, DoesNotWriteTheSameTwice) {
 TEST_F(EvictMemories, UnreadableFileIsReportedAndIgnored) {
   std::filesystem::create_directory(tree.root() + "/run");
   std::ofstream(tree.root() + "/run/evictions.json") << "{\"schema\":";
-  EXPECT_EQ(memory().begin(kNow), policy::first_evict_state(kNow));
+  EXPECT_EQ(memory().begin(kNow), policy::evict::first_evict_state(kNow));
   EXPECT_NE(lines.find("cannot read earlier evictions; they do not count"), std::string::npos);
 }
 

@@ -6,16 +6,16 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "policy/budget/budget.h"
+#include "policy/evict/budget/budget.h"
 #include "policy/evict/victims.h"
-#include "policy/render/evict_text.h"
+#include "policy/explain/evict_text.h"
 
 namespace tidemark::agent {
 namespace {
 
 using model::Reason;
-using policy::EvictOutcome;
-using policy::EvictStage;
+using policy::evict::EvictOutcome;
+using policy::evict::EvictStage;
 
 // How often a plan that is only observed is logged again.
 constexpr base::Duration kTellAgain = std::chrono::minutes(10);
@@ -31,21 +31,22 @@ constexpr base::Duration kAgainWithin = std::chrono::hours(1);
 constexpr std::size_t kEvictedJobsMax = 1024;
 
 // A grant applies until its end; without one, the limit of the settings.
-std::int64_t evictions_an_hour(const policy::NodeRules& rules, std::int64_t otherwise, base::WallTime wall) {
+std::int64_t evictions_an_hour(const policy::protect::NodeRules& rules, std::int64_t otherwise, base::WallTime wall) {
   if (rules.grant && wall < rules.grant->now.until) return rules.grant->now.per_hour;
   return rules.evict_settings().per_hour.value_or(otherwise);
 }
 
-policy::EvictSwitches all_features() {
-  policy::EvictSwitches out;
-  for (std::size_t i = 0; i < policy::kEvictFeatures; ++i) out.set(static_cast<policy::EvictFeature>(i));
+policy::evict::EvictSwitches all_features() {
+  policy::evict::EvictSwitches out;
+  for (std::size_t i = 0; i < policy::evict::kEvictFeatures; ++i) out.set(static_cast<policy::evict::EvictFeature>(i));
   return out;
 }
 
 // Orders of our manager apply even to an agent that uses feature gates.
-policy::EvictSwitches switched_on(const policy::NodeRules& rules, policy::EvictSwitches without_word) {
+policy::evict::EvictSwitches switched_on(const policy::protect::NodeRules& rules,
+                                         policy::evict::EvictSwitches without_word) {
   if (rules.word) return all_features();
-  without_word.set(policy::EvictFeature::kReclaim);
+  without_word.set(policy::evict::EvictFeature::kReclaim);
   return without_word;
 }
 
@@ -79,9 +80,9 @@ base::Duration busy_pause(std::string_view key, int times) {
 
 }  // namespace
 
-EvictionDefaults eviction_defaults(policy::EvictSwitches gates, bool alone) {
-  if (alone) return {all_features(), policy::kEvictionsPerHourAlone};
-  return {gates, policy::kEvictionsPerHourMax};
+EvictionDefaults eviction_defaults(policy::evict::EvictSwitches gates, bool alone) {
+  if (alone) return {all_features(), policy::evict::kEvictionsPerHourAlone};
+  return {gates, model::kEvictionsPerHourMax};
 }
 
 EvictionController::EvictionController(net::EventLoop& loop, EvictionOutside outside, const base::Log& log,
@@ -94,28 +95,29 @@ EvictionController::EvictionController(net::EventLoop& loop, EvictionOutside out
                              "Tasks that were asked to end and still run, or may not be evicted now.")),
       defaults_(defaults),
       state_(outside.memory != nullptr ? outside.memory->begin(loop.clock().monotonic())
-                                       : policy::first_evict_state(loop.clock().monotonic())),
+                                       : policy::evict::first_evict_state(loop.clock().monotonic())),
       scope_(loop) {}
 
 void EvictionController::observe(const EvictionInputs& inputs) {
   // Before tasks and settings are known, nothing is evicted.
-  if (inputs.permit == policy::Permit::kKeep) return;
+  if (inputs.permit == policy::state::Permit::kKeep) return;
   const base::MonotonicTime now = loop_.clock().monotonic();
   const base::WallTime wall = loop_.clock().wall();
   observer_.observe(inputs.seen, now);
   if (inputs.rules.word && classes_ != inputs.rules.word->classes) classes_ = inputs.rules.word->classes;
-  const bool may_act = may_act_ = inputs.permit == policy::Permit::kEnforce;
+  const bool may_act = may_act_ = inputs.permit == policy::state::Permit::kEnforce;
   know_again(inputs);
-  auto step = policy::evict(state_,
-                            {observer_.node(), observer_.tasks(), answers_,
-                             evictions_an_hour(inputs.rules, defaults_.per_hour, wall), may_act, inputs.yarn_preempts},
-                            inputs.rules, switched_on(inputs.rules, defaults_.features), now, wall);
+  auto step =
+      policy::evict::evict(state_,
+                           {observer_.node(), observer_.tasks(), answers_,
+                            evictions_an_hour(inputs.rules, defaults_.per_hour, wall), may_act, inputs.yarn_preempts},
+                           inputs.rules, switched_on(inputs.rules, defaults_.features), now, wall);
   answers_.clear();
   state_ = std::move(step.state);
   // Before any request: an agent that is killed in between has counted one eviction too many, not one too few.
   if (outside_.memory != nullptr) outside_.memory->keep(state_);
-  for (const policy::Leaving& each : step.plan.ended) ended(each, now);
-  for (const policy::EvictOrder& each : step.plan.orders) {
+  for (const policy::evict::Leaving& each : step.plan.ended) ended(each, now);
+  for (const policy::evict::EvictOrder& each : step.plan.orders) {
     if (may_act) {
       order(each, inputs);
     } else {
@@ -128,13 +130,13 @@ void EvictionController::observe(const EvictionInputs& inputs) {
 
 // Recalls tasks that an earlier agent asked: their current use stands for their use then.
 void EvictionController::know_again(const EvictionInputs& inputs) {
-  for (const policy::Leaving& one : state_.leaving) {
+  for (const policy::evict::Leaving& one : state_.leaving) {
     if (one.stage == EvictStage::kSpared || going_.contains(one.task)) continue;
     const auto& all = inputs.tasks->tasks;
-    const auto listed =
-        std::ranges::find_if(all, [&](const ListedTask& each) { return policy::evict_key(*each.task) == one.task; });
+    const auto listed = std::ranges::find_if(
+        all, [&](const ListedTask& each) { return policy::evict::evict_key(*each.task) == one.task; });
     if (listed == all.end()) continue;
-    const policy::TaskSeen& seen = observer_.tasks()[static_cast<std::size_t>(listed - all.begin())];
+    const policy::evict::TaskSeen& seen = observer_.tasks()[static_cast<std::size_t>(listed - all.begin())];
     const base::WallTime asked = loop_.clock().wall() + -(loop_.clock().monotonic() - one.asked);
     going_[one.task] = {listed->task, {.feature = one.feature, .reason = one.reason},
                         asked,        seen.cpu,
@@ -149,65 +151,65 @@ void EvictionController::know_again(const EvictionInputs& inputs) {
 void EvictionController::forget_others() {
   if (going_.size() <= state_.leaving.size()) return;
   std::erase_if(going_, [&](const auto& each) {
-    return !std::ranges::binary_search(state_.leaving, each.first, {}, &policy::Leaving::task);
+    return !std::ranges::binary_search(state_.leaving, each.first, {}, &policy::evict::Leaving::task);
   });
 }
 
-void EvictionController::order(const policy::EvictOrder& order, const EvictionInputs& inputs) {
+void EvictionController::order(const policy::evict::EvictOrder& order, const EvictionInputs& inputs) {
   const TaskPointer task = inputs.tasks->tasks[order.task].task;
-  const policy::TaskSeen& seen = observer_.tasks()[order.task];
-  const std::string key = policy::evict_key(*task);
-  if (order.verb == policy::EvictVerb::kKill) {
+  const policy::evict::TaskSeen& seen = observer_.tasks()[order.task];
+  const std::string key = policy::evict::evict_key(*task);
+  if (order.verb == policy::evict::EvictVerb::kKill) {
     // A group that does not die must not delay others.
     if (!killing_.insert(key).second) return;
     const auto going = going_.find(key);
     // For a task that an earlier agent asked, only the reason is known, not the values seen then.
     const bool known = going != going_.end() && going->second.gap.amount > 0;
     scope_.spawn(kill(task,
-                      known ? policy::evict_why(going->second.gap)
+                      known ? policy::explain::evict_why(going->second.gap)
                             : base::cat(model::reason_id(order.reason), ": ", model::reason_sentence(order.reason)),
                       order.by));
     return;
   }
   if (order.beyond_grant) {
     log_.warn("exceeds the eviction grant: the kubelet is about to evict in its own order",
-              {{"namespace", task->ns}, {"name", task->name}, {"why", policy::evict_why(order.gap)}});
+              {{"namespace", task->ns}, {"name", task->name}, {"why", policy::explain::evict_why(order.gap)}});
   }
   going_[key] = {task, order.gap, loop_.clock().wall(), seen.cpu, seen.memory, order.lost_core_seconds};
   if (outside_.ends != nullptr) outside_.ends->asked(*task);
   scope_.spawn(ask(task, order.gap, order.grace, order.itself));
 }
 
-void EvictionController::only_tell(const policy::EvictOrder& order, const model::Task& task) {
-  if (order.verb != policy::EvictVerb::kAsk) return;
+void EvictionController::only_tell(const policy::evict::EvictOrder& order, const model::Task& task) {
+  if (order.verb != policy::evict::EvictVerb::kAsk) return;
   const base::MonotonicTime now = loop_.clock().monotonic();
   std::erase_if(told_, [&](const auto& each) { return now - each.second >= kTellAgain; });
-  if (told_.size() >= kToldMax || !told_.emplace(policy::evict_key(task), now).second) return;
+  if (told_.size() >= kToldMax || !told_.emplace(policy::evict::evict_key(task), now).second) return;
   log_.info("would be evicted if evictions were enforced", {{"namespace", task.ns},
                                                             {"name", task.name},
-                                                            {"why", policy::evict_why(order.gap)},
+                                                            {"why", policy::explain::evict_why(order.gap)},
                                                             {"reason", model::reason_id(Reason::kAgentObserves)}});
 }
 
-net::Task<void> EvictionController::ask(TaskPointer task, policy::Gap gap, base::Duration grace, bool itself) {
-  const std::string why = policy::evict_why(gap);
+net::Task<void> EvictionController::ask(TaskPointer task, policy::evict::Gap gap, base::Duration grace, bool itself) {
+  const std::string why = policy::explain::evict_why(gap);
   if (outside_.last_words != nullptr) {
-    co_await outside_.last_words->keep(*task, epitaph(gap.reason, gap.feature, policy::evict_seen(gap)));
+    co_await outside_.last_words->keep(*task, epitaph(gap.reason, gap.feature, policy::explain::evict_seen(gap)));
   }
-  answers_.push_back({policy::evict_key(*task), EvictOutcome::kSent});
+  answers_.push_back({policy::evict::evict_key(*task), EvictOutcome::kSent});
   const EvictOutcome outcome = co_await ask_until_answered(task, gap.reason, grace, itself);
-  answers_.push_back({policy::evict_key(*task), outcome});
+  answers_.push_back({policy::evict::evict_key(*task), outcome});
   sum_up(*task, outcome);
   const Reason reason = reason_of(outcome);
   const bool accepted = outcome == EvictOutcome::kAccepted || outcome == EvictOutcome::kPreempted;
-  if (const auto going = going_.find(policy::evict_key(*task)); going != going_.end()) {
+  if (const auto going = going_.find(policy::evict::evict_key(*task)); going != going_.end()) {
     going->second.preempted = outcome == EvictOutcome::kPreempted;
   }
   const std::initializer_list<base::LogField> told = {{"namespace", task->ns},
                                                       {"name", task->name},
                                                       {"class", task->identity.work_class},
                                                       {"why", why},
-                                                      {"feature", policy::to_string(gap.feature)},
+                                                      {"feature", to_string(gap.feature)},
                                                       {"reason", model::reason_id(reason)}};
   if (accepted) {
     log_.info("evicted", told);
@@ -216,10 +218,9 @@ net::Task<void> EvictionController::ask(TaskPointer task, policy::Gap gap, base:
   }
   if (outcome != EvictOutcome::kGone) tell_event(*task, gap, accepted, model::reason_sentence(reason));
   metrics_
-      .counter("tidemark_agent_evictions_total", "Tasks that were asked to end, by outcome.",
-               {{"class", class_label(*task)},
-                {"component", policy::to_string(gap.feature)},
-                {"reason", model::reason_id(reason)}})
+      .counter(
+          "tidemark_agent_evictions_total", "Tasks that were asked to end, by outcome.",
+          {{"class", class_label(*task)}, {"component", to_string(gap.feature)}, {"reason", model::reason_id(reason)}})
       .add();
 }
 
@@ -228,7 +229,7 @@ net::Task<void> EvictionController::ask(TaskPointer task, policy::Gap gap, base:
 // busy is waited for is the policy's.
 net::Task<EvictOutcome> EvictionController::ask_until_answered(TaskPointer task, Reason why, base::Duration grace,
                                                                bool itself) {
-  const std::string key = policy::evict_key(*task);
+  const std::string key = policy::evict::evict_key(*task);
   int nobody = 0;
   for (int times = 0;; ++times) {
     const EvictOutcome outcome = co_await outside_.hands.ask(*task, why, grace, itself);
@@ -245,7 +246,7 @@ net::Task<EvictOutcome> EvictionController::ask_until_answered(TaskPointer task,
 }
 
 bool EvictionController::is_still_asked(std::string_view key) const {
-  const auto at = std::ranges::lower_bound(state_.leaving, key, {}, &policy::Leaving::task);
+  const auto at = std::ranges::lower_bound(state_.leaving, key, {}, &policy::evict::Leaving::task);
   return may_act_ && at != state_.leaving.end() && at->task == key && at->stage == EvictStage::kAsked;
 }
 
@@ -259,10 +260,10 @@ void EvictionController::sum_up(const model::Task& task, EvictOutcome outcome) {
 
 net::Task<void> EvictionController::kill(TaskPointer task, std::string why, Reason by) {
   const auto killed = co_await outside_.hands.kill(*task, by);
-  killing_.erase(policy::evict_key(*task));
+  killing_.erase(policy::evict::evict_key(*task));
   const bool dead = killed && killed->left == 0;
   const bool nobody = dead && killed->killed == 0;
-  if (const auto going = going_.find(policy::evict_key(*task)); going != going_.end()) {
+  if (const auto going = going_.find(policy::evict::evict_key(*task)); going != going_.end()) {
     going->second.killed |= !nobody;
     // The provider has not noticed its end yet.
     if (nobody && !std::exchange(going->second.was_empty, true)) {
@@ -291,7 +292,7 @@ net::Task<void> EvictionController::kill(TaskPointer task, std::string why, Reas
       .add();
 }
 
-void EvictionController::ended(const policy::Leaving& leaving, base::MonotonicTime now) {
+void EvictionController::ended(const policy::evict::Leaving& leaving, base::MonotonicTime now) {
   const auto found = going_.find(leaving.task);
   if (found == going_.end()) return;
   const Going going = std::move(found->second);
@@ -318,7 +319,7 @@ void EvictionController::ended(const policy::Leaving& leaving, base::MonotonicTi
                         .task = task.identity,
                         .ns = task.ns,
                         .name = task.name,
-                        .feature = std::string(policy::to_string(going.gap.feature)),
+                        .feature = std::string(to_string(going.gap.feature)),
                         .reason = std::string(model::reason_id(going.gap.reason)),
                         .ended = std::string(model::reason_id(going.preempted ? Reason::kEvictPreempted
                                                               : going.killed  ? Reason::kEvictKilled
@@ -341,10 +342,10 @@ bool EvictionController::evicted_again(const model::Task& task, base::MonotonicT
   return again;
 }
 
-void EvictionController::tell_event(const model::Task& task, const policy::Gap& gap, bool accepted,
+void EvictionController::tell_event(const model::Task& task, const policy::evict::Gap& gap, bool accepted,
                                     std::string_view more) {
   if (outside_.events == nullptr || task.kind != model::TaskKind::kPod) return;
-  std::string message = policy::evict_event(gap);
+  std::string message = policy::explain::evict_event(gap);
   if (!accepted) message += base::cat("; ", more);
   outside_.events->record({"v1", "Pod", task.ns, task.name, task.identity.task}, kube::EventSeverity::kWarning,
                           accepted ? "evictPodSuccess" : "evictPodFail", message);
@@ -354,11 +355,11 @@ void EvictionController::tell_event(const model::Task& task, const policy::Gap& 
 std::string EvictionController::class_label(const model::Task& task) const {
   const std::string& name = task.identity.work_class;
   if (name.empty()) return "";
-  return std::ranges::find(classes_, name, &policy::WorkClass::name) == classes_.end() ? "other" : name;
+  return std::ranges::find(classes_, name, &model::WorkClass::name) == classes_.end() ? "other" : name;
 }
 
-void EvictionController::show(const policy::EvictPlan& plan) {
-  says_ = policy::evict_says(plan.verdicts, state_.leaving.size(), std::move(says_));
+void EvictionController::show(const policy::evict::EvictPlan& plan) {
+  says_ = policy::explain::evict_says(plan.verdicts, state_.leaving.size(), std::move(says_));
   leaving_.set(static_cast<double>(state_.leaving.size()));
 }
 

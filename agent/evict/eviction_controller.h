@@ -24,7 +24,7 @@
 #include "kube/recorder.h"
 #include "net/loop.h"
 #include "policy/evict/evict.h"
-#include "policy/stance/stance.h"
+#include "policy/state/stance.h"
 
 namespace tidemark::agent {
 
@@ -41,19 +41,19 @@ struct EvictionOutside {
 struct EvictionInputs {
   EvictionObserver::Inputs seen;
   const std::shared_ptr<const TaskSnapshot>& tasks;
-  const policy::NodeRules& rules;
-  policy::Permit permit = policy::Permit::kKeep;
+  const policy::protect::NodeRules& rules;
+  policy::state::Permit permit = policy::state::Permit::kKeep;
   bool yarn_preempts = false;  // policy::VictimRules
 };
 
 // The settings of eviction if no manager of ours configures it.
 struct EvictionDefaults {
-  policy::EvictSwitches features;
+  policy::evict::EvictSwitches features;
   std::int64_t per_hour = 0;
 };
 // `gates`: Koordinator's. On a single machine (`tidemark up`), a set threshold is enforced: its manager is ours, even
 // if only Koordinator's settings exist.
-EvictionDefaults eviction_defaults(policy::EvictSwitches gates, bool alone);
+EvictionDefaults eviction_defaults(policy::evict::EvictSwitches gates, bool alone);
 
 class EvictionController {
  public:
@@ -71,7 +71,7 @@ class EvictionController {
  private:
   struct Going {
     TaskPointer task;
-    policy::Gap gap;
+    policy::evict::Gap gap;
     base::WallTime asked;
     std::optional<model::CpuMilli> cpu;
     std::optional<model::MemoryBytes> memory;
@@ -80,21 +80,21 @@ class EvictionController {
     bool killed = false;     // its group had processes when it was killed
     bool was_empty = false;  // its group was empty
   };
-  void order(const policy::EvictOrder& order, const EvictionInputs& inputs);
-  void only_tell(const policy::EvictOrder& order, const model::Task& task);
-  net::Task<void> ask(TaskPointer task, policy::Gap gap, base::Duration grace, bool itself);
-  net::Task<policy::EvictOutcome> ask_until_answered(TaskPointer task, model::Reason why, base::Duration grace,
-                                                     bool itself);
+  void order(const policy::evict::EvictOrder& order, const EvictionInputs& inputs);
+  void only_tell(const policy::evict::EvictOrder& order, const model::Task& task);
+  net::Task<void> ask(TaskPointer task, policy::evict::Gap gap, base::Duration grace, bool itself);
+  net::Task<policy::evict::EvictOutcome> ask_until_answered(TaskPointer task, model::Reason why, base::Duration grace,
+                                                            bool itself);
   bool is_still_asked(std::string_view key) const;
   net::Task<void> kill(TaskPointer task, std::string why, model::Reason by);
-  void sum_up(const model::Task& task, policy::EvictOutcome outcome);
+  void sum_up(const model::Task& task, policy::evict::EvictOutcome outcome);
   void know_again(const EvictionInputs& inputs);
   void forget_others();
-  void ended(const policy::Leaving& leaving, base::MonotonicTime now);
+  void ended(const policy::evict::Leaving& leaving, base::MonotonicTime now);
   bool evicted_again(const model::Task& task, base::MonotonicTime now);
-  void tell_event(const model::Task& task, const policy::Gap& gap, bool accepted, std::string_view more);
+  void tell_event(const model::Task& task, const policy::evict::Gap& gap, bool accepted, std::string_view more);
   std::string class_label(const model::Task& task) const;
-  void show(const policy::EvictPlan& plan);
+  void show(const policy::evict::EvictPlan& plan);
 
   net::EventLoop& loop_;
   EvictionOutside outside_;
@@ -104,9 +104,9 @@ class EvictionController {
   EvictionDefaults defaults_;
   EvictionObserver observer_;
   bool may_act_ = false;
-  policy::EvictState state_;
-  std::vector<policy::EvictAnswer> answers_;
-  std::vector<policy::WorkClass> classes_;                        // named in the settings, for metric labels
+  policy::evict::EvictState state_;
+  std::vector<policy::evict::EvictAnswer> answers_;
+  std::vector<model::WorkClass> classes_;                         // named in the settings, for metric labels
   std::set<std::string, std::less<>> killing_;                    // kills in progress
   std::map<std::string, Going, std::less<>> going_;               // by policy::evict_key
   std::map<std::string, base::MonotonicTime, std::less<>> told_;  // tasks whose planned eviction was logged lately

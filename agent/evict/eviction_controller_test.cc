@@ -13,8 +13,8 @@ namespace tidemark::agent {
 namespace {
 
 using namespace std::chrono_literals;
-using policy::EvictOutcome;
-using policy::Permit;
+using policy::evict::EvictOutcome;
+using policy::state::Permit;
 using testing::kGiB;
 
 class Evictions : public testing::EvictingNode {
@@ -172,7 +172,7 @@ TEST_F(Evictions, LimitsEvictionsPerHour) {
   seconds(120);
   EXPECT_EQ(hands.asked.size(), 2U);
   EXPECT_EQ(controller->says().substr(0, 12), "TM-EVICT-012") << controller->says();
-  rules.grant = policy::NodeGrant{{4, clock.wall() + 24h}, {}};
+  rules.grant = model::NodeGrant{{4, clock.wall() + 24h}, {}};
   seconds(30);
   EXPECT_EQ(hands.asked.size(), 4U);
 }
@@ -193,7 +193,7 @@ TEST_F(Evictions, ExceedsGrantIfKubeletIsAboutToEvict) {
 }
 
 TEST_F(Evictions, CountsRepeatedEvictionOfJob) {
-  rules.grant = policy::NodeGrant{{100, clock.wall() + 24h}, {}};
+  rules.grant = model::NodeGrant{{100, clock.wall() + 24h}, {}};
   const auto evict = [&](const std::string& name, const std::string& job) {
     pod(name, 6);
     auto task = std::make_shared<model::Task>(*pods[name].first);

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
-#include "policy/knobs/intent.h"
-#include "policy/suppress/room.h"
+#include "policy/protect/intent.h"
+#include "policy/protect/suppress/room.h"
 
 namespace tidemark::agent {
 namespace {
@@ -20,10 +20,10 @@ bool runs_offline(const model::Task& task) {
 }
 
 // Contract 7.4: pods of raw QoS BE. Of a copilot's tasks, those in the limited group; others are not part of
-// suppression's amount for offline work either (policy/suppress/room.h).
+// suppression's amount for offline work either (policy/protect/suppress/room.h).
 bool counts_as_offline(const model::Task& task, std::string_view besteffort) {
   if (!runs_offline(task)) return false;
-  return task.kind != model::TaskKind::kCopilotTask || !policy::counts_as_online(&task, besteffort);
+  return task.kind != model::TaskKind::kCopilotTask || !policy::protect::counts_as_online(&task, besteffort);
 }
 
 // Contract 7.4: the smaller of CPU set and quota in force. Ours: also what is left if neither limits it.
@@ -33,12 +33,13 @@ std::optional<model::CpuMilli> real_limit(const BesteffortInForce& in_force) {
     limit = model::CpuMilli{limit ? std::min(limit->value, milli) : milli};
   };
   if (in_force.cpus) narrow(*in_force.cpus * kMilliPerCore);
-  if (in_force.quota_us && *in_force.quota_us != policy::kNoLimit) narrow(*in_force.quota_us / kQuotaPerMilli_us);
+  if (in_force.quota_us && *in_force.quota_us != policy::protect::kNoLimit)
+    narrow(*in_force.quota_us / kQuotaPerMilli_us);
   return limit;
 }
 
 // Contract 7.4: a node that offers 0 counts as 1; a node without an offer is skipped.
-std::optional<model::CpuMilli> offered_limit(const policy::NodeSeen& node) {
+std::optional<model::CpuMilli> offered_limit(const policy::evict::NodeSeen& node) {
   for (const auto& each : node.offered) {
     if (each.of != model::PriorityClass::kBatch || !each.cpu) continue;
     return model::CpuMilli{std::max<std::int64_t>(each.cpu->value, 1)};
@@ -46,14 +47,15 @@ std::optional<model::CpuMilli> offered_limit(const policy::NodeSeen& node) {
   return std::nullopt;
 }
 
-bool wants_window(const policy::ThresholdRules& rules) {
+bool wants_window(const policy::protect::ThresholdRules& rules) {
   return rules.enable && (rules.cpu_evict_percent || rules.cpu_evict_satisfaction_lower_percent);
 }
 
 }  // namespace
 
 // Contract 7.4: the smallest cpuset among besteffort and its containers.
-BesteffortInForce besteffort_in_force(const policy::SuppressObservation& seen, const policy::SuppressPlan& plan,
+BesteffortInForce besteffort_in_force(const policy::protect::SuppressObservation& seen,
+                                      const policy::protect::SuppressPlan& plan,
                                       std::optional<std::int64_t> container_cpus) {
   BesteffortInForce out{container_cpus, seen.besteffort_quota_us, plan.left, seen.groups.besteffort};
   if (seen.besteffort_cpus) {
@@ -66,8 +68,8 @@ BesteffortInForce besteffort_in_force(const policy::SuppressObservation& seen, c
 void EvictionObserver::take_tasks(const Inputs& inputs, base::MonotonicTime now) {
   tasks_.clear();
   for (const ListedTask& each : inputs.tasks.tasks) {
-    policy::TaskSeen seen{each.task.get(), std::nullopt, std::nullopt};
-    seen.in_pods = policy::lies_below(each.task->path, inputs.pods);
+    policy::evict::TaskSeen seen{each.task.get(), std::nullopt, std::nullopt};
+    seen.in_pods = policy::protect::lies_below(each.task->path, inputs.pods);
     if (inputs.disks != nullptr && !inputs.disks->held.empty()) {
       const auto held = inputs.disks->held.find(each.task->identity.task);
       if (held != inputs.disks->held.end()) seen.disks = held->second;
@@ -85,7 +87,7 @@ void EvictionObserver::take_tasks(const Inputs& inputs, base::MonotonicTime now)
 
 // A task nested in a counted task is part of it.
 void EvictionObserver::take_offline(const Inputs& inputs) {
-  policy::OfflineCpu offline;
+  policy::evict::OfflineCpu offline;
   std::int64_t sold = 0;  // in any group
   const auto& listed = inputs.tasks.tasks;
   for (std::size_t i = 0; i < tasks_.size(); ++i) {
@@ -100,7 +102,7 @@ void EvictionObserver::take_offline(const Inputs& inputs) {
   }
   // The amount under an order says nothing about the sold amount: our own minimum must not cause evictions.
   if (!inputs.off) {
-    offline.limit = inputs.rules.cpu_evict_policy == policy::CpuEvictPolicy::kByAllocatable
+    offline.limit = inputs.rules.cpu_evict_policy == policy::protect::CpuEvictPolicy::kByAllocatable
                         ? offered_limit(node_)
                         : real_limit(inputs.besteffort);
   }
@@ -131,7 +133,7 @@ void EvictionObserver::look_back(const Inputs& inputs, base::MonotonicTime now) 
   if (moments_.empty()) moments_.resize(kMomentsMax);
   moments_[next_] = {now, node_.cpu, node_.offline};
   next_ = (next_ + 1) % moments_.size();
-  const base::Duration window = std::min(policy::cpu_window(inputs.rules), kMomentsKept);
+  const base::Duration window = std::min(policy::evict::cpu_window(inputs.rules), kMomentsKept);
   const std::int64_t seconds = std::chrono::ceil<std::chrono::seconds>(window).count();
   std::int64_t nodes = 0, node = 0, offlines = 0, used = 0, request = 0, limits = 0, limit = 0;
   for (const Moment& each : moments_) {

@@ -15,8 +15,8 @@
 #include "base/clock.h"
 #include "policy/evict/gap.h"
 #include "policy/evict/task_seen.h"
-#include "policy/node_rules/node_rules.h"
-#include "policy/suppress/suppress.h"
+#include "policy/protect/node_rules.h"
+#include "policy/protect/suppress/suppress.h"
 
 namespace tidemark::agent {
 
@@ -31,7 +31,8 @@ struct BesteffortInForce {
   std::string_view group{};               // the limited group; "": none. The caller owns the text
 };
 // Of the besteffort group, and of its containers if they have fewer CPUs than the group.
-BesteffortInForce besteffort_in_force(const policy::SuppressObservation& seen, const policy::SuppressPlan& plan,
+BesteffortInForce besteffort_in_force(const policy::protect::SuppressObservation& seen,
+                                      const policy::protect::SuppressPlan& plan,
                                       std::optional<std::int64_t> container_cpus);
 
 class EvictionObserver {
@@ -40,7 +41,7 @@ class EvictionObserver {
     const NodeFacts* facts = nullptr;  // null: the Node is not known yet
     const Measured& measured;
     const TaskSnapshot& tasks;
-    const policy::ThresholdRules& rules;
+    const policy::protect::ThresholdRules& rules;
     BesteffortInForce besteffort{};
     const DiskSights* disks = nullptr;                 // null: disks are not watched
     bool off = false;                                  // co-location is off: an order limits offline work to its least
@@ -51,22 +52,22 @@ class EvictionObserver {
   // Call once per pass. Results are valid until the next call, or until the tasks or the Node change.
   void observe(const Inputs& inputs, base::MonotonicTime now);
 
-  const policy::NodeSeen& node() const { return node_; }
-  std::span<const policy::TaskSeen> tasks() const { return tasks_; }
+  const policy::evict::NodeSeen& node() const { return node_; }
+  std::span<const policy::evict::TaskSeen> tasks() const { return tasks_; }
 
  private:
   struct Moment {
     base::MonotonicTime at;
     std::optional<model::CpuMilli> node;
-    std::optional<policy::OfflineCpu> offline;
+    std::optional<policy::evict::OfflineCpu> offline;
   };
   void take_tasks(const Inputs& inputs, base::MonotonicTime now);
   void take_offline(const Inputs& inputs);
   void take_offered(const NodeFacts& facts, bool withdrawn);
   void look_back(const Inputs& inputs, base::MonotonicTime now);
 
-  policy::NodeSeen node_;
-  std::vector<policy::TaskSeen> tasks_;
+  policy::evict::NodeSeen node_;
+  std::vector<policy::evict::TaskSeen> tasks_;
   std::vector<Moment> moments_;  // a ring, allocated when a CPU feature first needs it
   std::size_t next_ = 0;
 };

@@ -12,7 +12,7 @@ namespace tidemark::agent {
 namespace {
 
 using namespace std::chrono_literals;
-using policy::Permit;
+using policy::state::Permit;
 using testing::kGiB;
 
 class EvictionTriggers : public testing::EvictingNode {};
@@ -46,10 +46,10 @@ TEST_F(EvictionTriggers, EvictsTaskThatFillsDisk) {
   rules.word->evict.disk_free_percent = 20;
   for (const char* name : {"small", "large"}) pod(name, 1);
   pod("web", 1, model::Qos::kLs);
-  disks.disks[0] = policy::DiskSeen{100 * kGiB, 21 * kGiB, 0, 0};
-  disks.held["small"] = {policy::DiskHeld{kGiB / 10, 1, true}};
-  disks.held["large"] = {policy::DiskHeld{40 * kGiB, 1, false}};
-  disks.held["web"] = {policy::DiskHeld{30 * kGiB, 1, true}};
+  disks.disks[0] = model::DiskSeen{100 * kGiB, 21 * kGiB, 0, 0};
+  disks.held["small"] = {model::DiskHeld{kGiB / 10, 1, true}};
+  disks.held["large"] = {model::DiskHeld{40 * kGiB, 1, false}};
+  disks.held["web"] = {model::DiskHeld{30 * kGiB, 1, true}};
   seconds(5);
   EXPECT_TRUE(hands.asked.empty());
   EXPECT_EQ(controller->says(), "TM-EVICT-008: BEMemoryEvict") << "one of all features, in few words";
@@ -217,17 +217,18 @@ TEST_F(EvictionTriggers, LimitByOrderCausesNoEviction) {
 // `tidemark off pool night` (docs/guide/off.md): running tasks continue. While a node drains its offer is 0, and an
 // unreadable state mark counts as draining.
 TEST_F(EvictionTriggers, WithdrawnOfferCausesNoEviction) {
-  for (const auto feature : {policy::EvictFeature::kCpuAllocatable, policy::EvictFeature::kMemoryAllocatable}) {
+  for (const auto feature :
+       {policy::evict::EvictFeature::kCpuAllocatable, policy::evict::EvictFeature::kMemoryAllocatable}) {
     gates.set(feature);
   }
-  gates.set(policy::EvictFeature::kBeCpu);
-  policy::ThresholdRules& threshold = rules.threshold;
+  gates.set(policy::evict::EvictFeature::kBeCpu);
+  policy::protect::ThresholdRules& threshold = rules.threshold;
   threshold.cpu_allocatable_evict_percent = threshold.memory_allocatable_evict_percent = 100;
   threshold.cpu_allocatable_evict_lower_percent = threshold.memory_allocatable_evict_lower_percent = 90;
   threshold.allocatable_evict_priority = 5999;
   threshold.cpu_evict_satisfaction_lower_percent = 30;
   threshold.cpu_evict_satisfaction_upper_percent = 60;
-  threshold.cpu_evict_policy = policy::CpuEvictPolicy::kByAllocatable;
+  threshold.cpu_evict_policy = policy::protect::CpuEvictPolicy::kByAllocatable;
   begin();
   work("job", "spark", 4000, model::TaskKind::kPod);
   auto task = std::make_shared<model::Task>(*pods["job"].first);
@@ -248,7 +249,7 @@ TEST_F(EvictionTriggers, WithoutQuotaUnusedCpuIsTheLimit) {
   begin_by_satisfaction();
   work("job", "", 3000, model::TaskKind::kPod);
   cpu_micro = 20'000;
-  besteffort.quota_us = policy::kNoLimit;
+  besteffort.quota_us = policy::protect::kNoLimit;
   besteffort.left = model::CpuMilli{2000};
   seconds(120);
   EXPECT_TRUE(hands.asked.empty());

@@ -16,8 +16,8 @@ class EvictionHands {
   virtual ~EvictionHands() = default;
   // Asks its owner to end the task within `grace`, after which it is killed; a pod's own grace period takes precedence.
   // `why` is in the audit. `itself`: its scheduler must not end another one instead. The task may go while it is asked.
-  virtual net::Task<policy::EvictOutcome> ask(const model::Task& task, model::Reason why, base::Duration grace,
-                                              bool itself) = 0;
+  virtual net::Task<policy::evict::EvictOutcome> ask(const model::Task& task, model::Reason why, base::Duration grace,
+                                                     bool itself) = 0;
   // Kills its whole group, if it has one. Does not block the loop.
   virtual net::Task<Result<linux::KillReport>> kill(const model::Task& task, model::Reason why) = 0;
 };

@@ -192,9 +192,9 @@ Result<void> write_words(int folder, const Words& words, const std::string& epit
 
 }  // namespace
 
-std::string epitaph(model::Reason reason, policy::EvictFeature feature, std::string_view seen) {
+std::string epitaph(model::Reason reason, policy::evict::EvictFeature feature, std::string_view seen) {
   std::string text = base::cat("evicted by tidemark: ", model::reason_id(reason), " ", model::reason_sentence(reason),
-                               ", ", policy::to_string(feature), seen.empty() ? "" : ", ", seen);
+                               ", ", to_string(feature), seen.empty() ? "" : ", ", seen);
   std::ranges::replace(text, '\n', ' ');
   return text;
 }

@@ -38,7 +38,7 @@ inline constexpr std::int64_t kLastWordsBytesMax = std::int64_t{64}
 inline constexpr base::Duration kLastWordsLimit = std::chrono::seconds(1);  // how long an eviction waits for the disk
 
 // "evicted by tidemark: …", without a line end. `seen` is the measured value that caused it.
-std::string epitaph(model::Reason reason, policy::EvictFeature feature, std::string_view seen);
+std::string epitaph(model::Reason reason, policy::evict::EvictFeature feature, std::string_view seen);
 
 struct Evicted {
   std::string ns, name, uid;

@@ -194,7 +194,7 @@ TEST_F(LastWordsTest, RemovesOldestIfTooLarge) {
 }
 
 TEST_F(LastWordsTest, EpitaphGivesReason) {
-  EXPECT_EQ(epitaph(model::Reason::kEvictMemoryLine, policy::EvictFeature::kBeMemory, "memory 82 %\nof it"),
+  EXPECT_EQ(epitaph(model::Reason::kEvictMemoryLine, policy::evict::EvictFeature::kBeMemory, "memory 82 %\nof it"),
             base::cat("evicted by tidemark: ", model::reason_id(model::Reason::kEvictMemoryLine), " ",
                       model::reason_sentence(model::Reason::kEvictMemoryLine), ", BEMemoryEvict, memory 82 % of it"));
 }

@@ -99,21 +99,21 @@ TEST_F(EvictOnMachine, EvictsWorkStalledOnMemory) {
   const TaskSnapshot snapshot = tasks();
   NodeFacts facts;
   facts.size.capacity.memory = model::MemoryBytes{1 << 30};
-  policy::NodeRules rules;
+  policy::protect::NodeRules rules;
   rules.threshold.enable = true;
   rules.word.emplace().evict.memory_pressure_percent = kLine_percent;
-  policy::EvictSwitches switches;
-  switches.set(policy::EvictFeature::kMemoryPressure);
+  policy::evict::EvictSwitches switches;
+  switches.set(policy::evict::EvictFeature::kMemoryPressure);
   EvictionObserver observer;
   const auto decide = [&] {
     const base::MonotonicTime now = clock.monotonic();
     observer.observe({&facts, sampler.pass(), snapshot, rules.threshold}, now);
-    return policy::evict(policy::first_evict_state(now), {observer.node(), observer.tasks(), {}, 1}, rules, switches,
-                         now, clock.wall())
+    return policy::evict::evict(policy::evict::first_evict_state(now), {observer.node(), observer.tasks(), {}, 1},
+                                rules, switches, now, clock.wall())
         .plan;
   };
 
-  const policy::EvictPlan calm = decide();
+  const policy::evict::EvictPlan calm = decide();
   ASSERT_EQ(calm.verdicts.size(), 1u);
   EXPECT_EQ(calm.verdicts[0].reason, model::Reason::kEvictBelowLine)
       << observer.node().memory_pressure_percent.value_or(-1);
@@ -121,7 +121,7 @@ TEST_F(EvictOnMachine, EvictsWorkStalledOnMemory) {
 
   begin_to_stand_still();
   const base::MonotonicTime deadline = clock.monotonic() + kUntilItShows;
-  policy::EvictPlan plan;
+  policy::evict::EvictPlan plan;
   net::Scope scope(loop);
   const auto follow = [&]() -> net::Task<void> {
     while (plan.orders.empty() && clock.monotonic() < deadline) {
@@ -133,8 +133,8 @@ TEST_F(EvictOnMachine, EvictsWorkStalledOnMemory) {
   scope.spawn(follow());
   loop.run();
   ASSERT_EQ(plan.orders.size(), 1u) << "pressure " << observer.node().memory_pressure_percent.value_or(-1) << " %";
-  EXPECT_EQ(plan.orders[0].verb, policy::EvictVerb::kAsk);
-  EXPECT_EQ(plan.orders[0].feature, policy::EvictFeature::kMemoryPressure);
+  EXPECT_EQ(plan.orders[0].verb, policy::evict::EvictVerb::kAsk);
+  EXPECT_EQ(plan.orders[0].feature, policy::evict::EvictFeature::kMemoryPressure);
   EXPECT_EQ(plan.orders[0].reason, model::Reason::kEvictMemoryPressure);
   EXPECT_GT(plan.orders[0].gap.seen_percent, kLine_percent);
   EXPECT_GT(plan.orders[0].release, 4 << 20) << "what it holds";

@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "kube/annotation_patch.h"
-#include "policy/state/generation.h"
+#include "model/generation.h"
 #include "policy/state/order.h"
 
 namespace tidemark::agent {
@@ -97,7 +97,7 @@ net::Task<void> TakeBack::write() {
   co_await loop_.sleep(kGather);
   writing_ = false;
   model::TakeBack request;
-  request.generation = policy::next_generation(generation_, loop_.clock().wall());
+  request.generation = model::next_generation(generation_, loop_.clock().wall());
   request.reason = model::reason_id(why_);
   request.asked = loop_.clock().wall();
   request.hold_seconds = std::chrono::duration_cast<std::chrono::seconds>(hold_back_).count();

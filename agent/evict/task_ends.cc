@@ -11,10 +11,10 @@ namespace tidemark::agent {
 namespace {
 
 constexpr base::Duration kWriteLimit = std::chrono::seconds(10);
-constexpr base::Duration kStep = std::chrono::microseconds(1);  // the resolution of a written time
-constexpr base::Duration kAheadMax = std::chrono::minutes(1);   // tolerance for a clock that was set back since
-constexpr base::Duration kAskedKept = 2 * policy::kGiveUp;      // for a task that left the list
-constexpr std::size_t kAskedMax = 2 * policy::kLeavingMax;
+constexpr base::Duration kStep = std::chrono::microseconds(1);     // the resolution of a written time
+constexpr base::Duration kAheadMax = std::chrono::minutes(1);      // tolerance for a clock that was set back since
+constexpr base::Duration kAskedKept = 2 * policy::evict::kGiveUp;  // for a task that left the list
+constexpr std::size_t kAskedMax = 2 * policy::evict::kLeavingMax;
 
 bool is_copilots(const model::Task& task) {
   return task.kind == model::TaskKind::kCopilotTask;
@@ -40,7 +40,7 @@ void TaskEnds::use_node(const kube::Node& node) {
 
 void TaskEnds::asked(const model::Task& task, bool counted) {
   if (!is_copilots(task) || asked_.size() >= kAskedMax) return;
-  Asked& mine = asked_[policy::evict_key(task)];
+  Asked& mine = asked_[policy::evict::evict_key(task)];
   mine.counted |= counted;
   mine.stays = false;
   mine.since = loop_.clock().monotonic();
@@ -48,7 +48,7 @@ void TaskEnds::asked(const model::Task& task, bool counted) {
 
 void TaskEnds::evicted(const model::Task& task) {
   if (!is_copilots(task)) return;
-  const auto mine = asked_.find(policy::evict_key(task));
+  const auto mine = asked_.find(policy::evict::evict_key(task));
   if (mine != asked_.end()) {
     mine->second.stays = false;
     if (std::exchange(mine->second.counted, true)) return;
@@ -57,7 +57,7 @@ void TaskEnds::evicted(const model::Task& task) {
 }
 
 void TaskEnds::stays(const model::Task& task) {
-  const auto mine = asked_.find(policy::evict_key(task));
+  const auto mine = asked_.find(policy::evict::evict_key(task));
   if (mine != asked_.end()) mine->second.stays = !mine->second.counted;
 }
 
@@ -68,7 +68,7 @@ bool TaskEnds::is_going(const std::string& key) const {
 
 void TaskEnds::replaced(const model::Task& task) {
   if (!is_copilots(task)) return;
-  asked_.erase(policy::evict_key(task));
+  asked_.erase(policy::evict::evict_key(task));
   ++not_finished_;
   count_evicted(task);
 }
@@ -80,7 +80,7 @@ void TaskEnds::count_evicted(const model::Task& task) {
 void TaskEnds::look(const TaskSnapshot& tasks) {
   for (auto& [key, known] : known_) known.here = false;
   for (const ListedTask& each : tasks.tasks) {
-    if (is_copilots(*each.task)) known_[policy::evict_key(*each.task)] = {each.task->identity.work_class, true};
+    if (is_copilots(*each.task)) known_[policy::evict::evict_key(*each.task)] = {each.task->identity.work_class, true};
   }
   const base::MonotonicTime now = loop_.clock().monotonic();
   const bool told_of_all = std::ranges::all_of(

@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "journal/whole_file.h"
-#include "policy/stance/stance.h"
+#include "policy/state/stance.h"
 
 namespace tidemark::agent {
 namespace {
@@ -27,7 +27,7 @@ Result<Ends> Ends::begin(const std::string& folder, base::BootTime now) {
     const auto at = base::parse_int(rest.substr(0, end));
     rest.remove_prefix(end + 1);
     const base::Duration since = now.since_boot - std::chrono::milliseconds(at.value_or(0));
-    if (at && since >= base::Duration(0) && since <= policy::kHoldWindow) starts.push_back(*at);
+    if (at && since >= base::Duration(0) && since <= policy::state::kHoldWindow) starts.push_back(*at);
   }
   ends.unexpected_ = starts.size();
   if (starts.size() > kStartsKept) starts.erase(starts.begin(), starts.end() - kStartsKept);

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "linux/testing/tree.h"
-#include "policy/stance/stance.h"
+#include "policy/state/stance.h"
 
 namespace tidemark::agent {
 namespace {
@@ -25,8 +25,8 @@ TEST(Ends, OnlyThoseOfTheLastTenMinutesCount) {
   const linux::testing::Tree tree;
   begun(tree, 1h);
   begun(tree, 1h + 5min);
-  EXPECT_EQ(begun(tree, 1h + policy::kHoldWindow), 2U);
-  EXPECT_EQ(begun(tree, 1h + policy::kHoldWindow + 1ms), 2U) << "the first is over, the one before this is new";
+  EXPECT_EQ(begun(tree, 1h + policy::state::kHoldWindow), 2U);
+  EXPECT_EQ(begun(tree, 1h + policy::state::kHoldWindow + 1ms), 2U) << "the first is over, the one before this is new";
   EXPECT_EQ(begun(tree, 3h), 0U);
 }
 

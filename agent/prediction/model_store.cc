@@ -7,13 +7,13 @@
 
 #include "base/text.h"
 #include "journal/whole_file.h"
-#include "policy/prediction/models.h"
+#include "policy/sell/prediction/models.h"
 
 namespace tidemark::agent {
 namespace {
 
 Result<void> store_one(const std::string& folder, const StoredModel& model) {
-  if (!policy::is_model_key(model.key)) {
+  if (!policy::sell::is_model_key(model.key)) {
     return base::fail(ErrorKind::kInternal, "a key that is no file's name: ", model.key);
   }
   TM_TRY_VOID(journal::write_whole(base::cat(folder, "/", model.key), model.bytes));
@@ -29,7 +29,7 @@ Result<LoadedModels> load_models(const std::string& folder) {
   if (error == std::errc::no_such_file_or_directory) return loaded;
   if (error) return base::fail_errno(error.value(), base::cat("list ", folder));
   std::vector<std::string> names;
-  constexpr std::size_t kNamesMax = 2 * policy::kPodModelsMax;
+  constexpr std::size_t kNamesMax = 2 * policy::sell::kPodModelsMax;
   for (; entries != std::filesystem::directory_iterator() && names.size() < kNamesMax; entries.increment(error)) {
     if (error) return base::fail_errno(error.value(), base::cat("list ", folder));
     std::string name = entries->path().filename().string();
@@ -39,13 +39,13 @@ Result<LoadedModels> load_models(const std::string& folder) {
   std::ranges::sort(names);
   for (const std::string& name : names) {
     const std::string path = base::cat(folder, "/", name);
-    const auto bytes = journal::read_whole(path, policy::kModelCheckpointBytesMax);
+    const auto bytes = journal::read_whole(path, policy::sell::kModelCheckpointBytesMax);
     if (!bytes) {
       loaded.refused.push_back(bytes.error().message);
       continue;
     }
     if (!*bytes) continue;  // removed since
-    auto model = policy::decode_model(**bytes);
+    auto model = policy::sell::decode_model(**bytes);
     if (!model) {
       loaded.refused.push_back(base::cat(path, ": ", model.error().message));
     } else if (model->key != name) {
@@ -69,7 +69,7 @@ StoreOutcome store_models(const std::string& folder, std::span<const StoredModel
     if (!failed(store_one(folder, model))) outcome.stored.push_back(model.key);
   }
   for (const std::string& key : dropped) {
-    if (!policy::is_model_key(key)) continue;
+    if (!policy::sell::is_model_key(key)) continue;
     if (auto removed = journal::remove_whole(base::cat(folder, "/", key)); !removed) {
       failed(std::unexpected(std::move(removed).error()));
     }

@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "base/result.h"
-#include "policy/prediction/checkpoint.h"
+#include "policy/sell/prediction/checkpoint.h"
 
 namespace tidemark::agent {
 
 struct LoadedModels {
-  std::vector<policy::ModelCheckpoint> models;
+  std::vector<policy::sell::ModelCheckpoint> models;
   std::vector<std::string> refused;  // files without a valid model, with the reason: they stay, and are overwritten
 };
 // A missing folder counts as empty.

@@ -10,12 +10,12 @@
 
 #include "base/text.h"
 #include "linux/testing/tree.h"
-#include "policy/prediction/models.h"
+#include "policy/sell/prediction/models.h"
 
 namespace tidemark::agent {
 namespace {
 
-using policy::ModelCheckpoint;
+using policy::sell::ModelCheckpoint;
 
 ModelCheckpoint model_of(const std::string& key) {
   ModelCheckpoint model;
@@ -34,7 +34,7 @@ class ModelStore : public ::testing::Test {
  protected:
   StoreOutcome put(const std::vector<std::string>& put, const std::vector<std::string>& dropped = {}) {
     std::vector<StoredModel> models;
-    for (const auto& key : put) models.push_back({key, policy::encode_model(model_of(key))});
+    for (const auto& key : put) models.push_back({key, policy::sell::encode_model(model_of(key))});
     return store_models(folder, models, dropped);
   }
   linux::testing::Tree tree;
@@ -60,7 +60,7 @@ TEST_F(ModelStore, StoresAndRemovesModels) {
 TEST_F(ModelStore, NamesInvalidFileAndReadsTheRest) {
   ASSERT_FALSE(put({"u1", "u2"}).error);
   std::ofstream(folder + "/u3") << "no model";
-  std::ofstream(folder + "/u4") << std::string(policy::kModelCheckpointBytesMax + 1, 'x');
+  std::ofstream(folder + "/u4") << std::string(policy::sell::kModelCheckpointBytesMax + 1, 'x');
   std::filesystem::copy_file(folder + "/u1", folder + "/u5");
   std::filesystem::create_symlink("u1", folder + "/u6");
   std::filesystem::create_directory(folder + "/u7");

@@ -4,7 +4,7 @@
 #include <iterator>
 #include <utility>
 
-#include "policy/prediction/checkpoint.h"
+#include "policy/sell/prediction/checkpoint.h"
 
 namespace tidemark::agent {
 namespace {
@@ -73,26 +73,27 @@ net::Task<void> PredictionController::load() {
   log_.info("learned models loaded", {{"models", std::to_string(restored)}});
 }
 
-void PredictionController::observe(const Observed& observed, const policy::UsageHistory& history) {
+void PredictionController::observe(const Observed& observed, const policy::sell::UsageHistory& history) {
   const base::MonotonicTime now = observed.readings().at;
   tell_slow_disk(now);
   if (!loaded_) return;
   if (!trained_) trained_ = now;  // there is nothing to learn from before the first minute is over
-  if (now - *trained_ < policy::kTrainEvery) return;
+  if (now - *trained_ < policy::sell::kTrainEvery) return;
   trained_ = now;
   training_.clear();
-  for (const policy::ReportedPod& pod : observed.subjects().pods) {
+  for (const policy::sell::ReportedPod& pod : observed.subjects().pods) {
     const auto* series = history.pod(pod.uid);
     training_.push_back(
         {pod.uid, pod.priority,
-         series == nullptr ? std::nullopt : policy::UsageHistory::training_sample(*series, now, scratch_)});
+         series == nullptr ? std::nullopt : policy::sell::UsageHistory::training_sample(*series, now, scratch_)});
   }
   const base::WallTime wall = loop_.clock().wall();
-  const auto node = policy::UsageHistory::training_sample(history.node(), now, scratch_);
-  policy::UsageFigures beside_pods;
+  const auto node = policy::sell::UsageHistory::training_sample(history.node(), now, scratch_);
+  policy::sell::UsageFigures beside_pods;
   for (const std::string_view name : observed.offline_beside_pods()) {
     const auto* series = history.host_application(name);
-    const auto use = series == nullptr ? std::nullopt : policy::UsageHistory::training_sample(*series, now, scratch_);
+    const auto use =
+        series == nullptr ? std::nullopt : policy::sell::UsageHistory::training_sample(*series, now, scratch_);
     if (!use) continue;
     beside_pods.cpu_micro += use->cpu_micro;
     beside_pods.memory_bytes += use->memory_bytes;
@@ -106,7 +107,7 @@ void PredictionController::observe(const Observed& observed, const policy::Usage
   std::ranges::sort(dropped_);
   dropped_.erase(std::ranges::unique(dropped_).begin(), dropped_.end());
   // If removals fail for long, some files stay: the next start reads and then drops them.
-  if (dropped_.size() > policy::kPodModelsMax) dropped_.resize(policy::kPodModelsMax);
+  if (dropped_.size() > policy::sell::kPodModelsMax) dropped_.resize(policy::sell::kPodModelsMax);
   const auto due = models_.to_store(wall);
   if (storing_ || (due.empty() && dropped_.empty())) return;
   storing_ = true;
@@ -117,7 +118,7 @@ std::vector<StoredModel> PredictionController::encoded(const std::vector<std::st
   std::vector<StoredModel> models;
   for (const std::string& key : keys) {
     if (auto model = models_.checkpoint(key, loop_.clock().wall())) {
-      models.push_back({key, policy::encode_model(*model)});
+      models.push_back({key, policy::sell::encode_model(*model)});
     }
   }
   return models;
@@ -141,8 +142,9 @@ net::Task<void> PredictionController::store(std::vector<StoredModel> models, std
   }
 }
 
-policy::Prediction PredictionController::predict(const Observed& observed, const policy::UsageHistory& history,
-                                                 std::optional<model::Resources> allocatable) {
+policy::sell::Prediction PredictionController::predict(const Observed& observed,
+                                                       const policy::sell::UsageHistory& history,
+                                                       std::optional<model::Resources> allocatable) {
   const base::MonotonicTime now = observed.readings().at;
   predicted_.clear();
   for (const ListedTask& listed : observed.tasks()->tasks) {
@@ -153,7 +155,7 @@ policy::Prediction PredictionController::predict(const Observed& observed, const
     predicted_.push_back({task.identity.task, task.priority, said(task.requests.native),
                           task.created.value_or(base::WallTime{}), task.deleted.has_value() || task.terminal()});
   }
-  return policy::predict(models_, {allocatable, predicted_}, options_.config, loop_.clock().wall());
+  return policy::sell::predict(models_, {allocatable, predicted_}, options_.config, loop_.clock().wall());
 }
 
 }  // namespace tidemark::agent

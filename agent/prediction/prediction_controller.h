@@ -1,5 +1,6 @@
 // Learns the use of the node's pods once a minute, and predicts which part of online pods' requests will not be used
-// (policy/prediction). Models are saved in a folder, twelve per minute, each every ten minutes: a restart loses that
+// (policy/sell/prediction). Models are saved in a folder, twelve per minute, each every ten minutes: a restart loses
+// that
 // much, or more if there are over a hundred models.
 #pragma once
 
@@ -15,15 +16,15 @@
 #include "base/metrics.h"
 #include "net/loop.h"
 #include "net/worker.h"
-#include "policy/prediction/models.h"
-#include "policy/prediction/prediction.h"
-#include "policy/usage/usage_history.h"
+#include "policy/sell/prediction/models.h"
+#include "policy/sell/prediction/prediction.h"
+#include "policy/sell/usage/usage_history.h"
 
 namespace tidemark::agent {
 
 struct PredictionOptions {
   std::string folder;  // "": nothing is kept
-  policy::PredictionConfig config;
+  policy::sell::PredictionConfig config;
 };
 
 class PredictionController {
@@ -34,10 +35,10 @@ class PredictionController {
   void start();
 
   // Call after each pass of the sampler, once its samples are in `history`.
-  void observe(const Observed& observed, const policy::UsageHistory& history);
+  void observe(const Observed& observed, const policy::sell::UsageHistory& history);
   // `allocatable` of the node; nullopt: unknown.
-  policy::Prediction predict(const Observed& observed, const policy::UsageHistory& history,
-                             std::optional<model::Resources> allocatable);
+  policy::sell::Prediction predict(const Observed& observed, const policy::sell::UsageHistory& history,
+                                   std::optional<model::Resources> allocatable);
 
  private:
   // One file operation at a time; one that hangs is logged.
@@ -52,10 +53,10 @@ class PredictionController {
   net::WorkerPool& workers_;
   base::Log log_;
   PredictionOptions options_;
-  policy::UsageModels models_;
-  policy::WindowScratch scratch_;
-  std::vector<policy::TrainingPod> training_;
-  std::vector<policy::PredictedPod> predicted_;
+  policy::sell::UsageModels models_;
+  policy::sell::WindowScratch scratch_;
+  std::vector<policy::sell::TrainingPod> training_;
+  std::vector<policy::sell::PredictedPod> predicted_;
   std::vector<std::string> dropped_;  // to be removed at the next save
   std::optional<base::MonotonicTime> trained_;
   bool loaded_ = false;  // nothing is learned before: a stored model must not be started again

@@ -1,4 +1,4 @@
-// Finds Koordinator's agent as a process of the machine, outside pods (policy/stance/peer.h). It sees the pid namespace
+// Finds Koordinator's agent as a process of the machine, outside pods (policy/state/peer.h). It sees the pid namespace
 // of `proc_root`: all processes on the machine and in a pod with hostPID, else none.
 #pragma once
 

@@ -6,7 +6,7 @@
 #include "kube/intern.h"
 #include "linux/kubepods.h"
 #include "model/qos.h"
-#include "policy/limits/task_groups.h"
+#include "policy/protect/limits/task_groups.h"
 
 namespace tidemark::agent {
 
@@ -18,7 +18,7 @@ Result<KnownPods> read_kept_pods(const std::string& run_dir, std::string_view be
   const auto take = [&](std::string_view item) -> Result<void> {
     const auto pod = decode_pod_task(item, {}, interner);
     if (!pod || pod->task.kube_qos != model::KubeQos::kBestEffort) return {};  // without a QoS class: unknown
-    auto& whose = policy::is_offline(pod->task) ? out.offline : out.online;
+    auto& whose = policy::protect::is_offline(pod->task) ? out.offline : out.online;
     whose.insert(linux::pod_path_in(besteffort, pod->task.identity.task));
     return {};
   };

@@ -6,15 +6,15 @@
 
 namespace tidemark::agent {
 
-copilot::LimitStance limit_stance(const policy::Stance& stands) {
+copilot::LimitStance limit_stance(const policy::state::Stance& stands) {
   if (stands.off) return copilot::LimitStance::kOff;
   switch (stands.permits[static_cast<std::size_t>(model::Strategy::kBatchLimits)]) {
-    case policy::Permit::kKeep:
+    case policy::state::Permit::kKeep:
       return copilot::LimitStance::kKeep;
-    case policy::Permit::kTighten:  // a limit only tightens, as the permit allows
-    case policy::Permit::kEnforce:
+    case policy::state::Permit::kTighten:  // a limit only tightens, as the permit allows
+    case policy::state::Permit::kEnforce:
       return copilot::LimitStance::kEnforce;
-    case policy::Permit::kPutBack:
+    case policy::state::Permit::kPutBack:
       return copilot::LimitStance::kObserve;
   }
   return copilot::LimitStance::kKeep;

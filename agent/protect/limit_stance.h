@@ -3,10 +3,10 @@
 #pragma once
 
 #include "copilot/limit_stance.h"
-#include "policy/stance/stance.h"
+#include "policy/state/stance.h"
 
 namespace tidemark::agent {
 
-copilot::LimitStance limit_stance(const policy::Stance& stands);
+copilot::LimitStance limit_stance(const policy::state::Stance& stands);
 
 }  // namespace tidemark::agent

@@ -6,10 +6,10 @@ namespace tidemark::agent {
 namespace {
 
 using copilot::LimitStance;
-using policy::Permit;
+using policy::state::Permit;
 
-policy::Stance with(Permit limits, bool off = false) {
-  policy::Stance out;
+policy::state::Stance with(Permit limits, bool off = false) {
+  policy::state::Stance out;
   out.off = off;
   out.permits.fill(Permit::kEnforce);
   out.permits[static_cast<std::size_t>(model::Strategy::kBatchLimits)] = limits;

@@ -17,30 +17,30 @@ LineEnds::LineEnds(const base::Log& log, base::Registry& metrics, base::Duration
                            "says.")),
       later_(later) {}
 
-void LineEnds::use(policy::NodeRules said, base::WallTime now) {
+void LineEnds::use(policy::protect::NodeRules said, base::WallTime now) {
   said_ = std::move(said);
   hold(now);
 }
 
 bool LineEnds::look(base::WallTime now) {
-  const bool other = policy::ends_passed(said_, now + -later_) != passed_;
+  const bool other = policy::settings::ends_passed(said_, now + -later_) != passed_;
   if (other) {
     const auto before = held_.lowered;
     hold(now);
     if (held_.lowered != before && !held_.lowered.empty()) {
-      log_.info("raised thresholds ended by this node's clock", {{"lines", policy::to_string(held_)}});
+      log_.info("raised thresholds ended by this node's clock", {{"lines", to_string(held_)}});
     }
   }
-  if (says_.empty() && !held_.lowered.empty() && now - held_.since >= later_ + policy::kManagerPatience) {
-    says_ = policy::to_string(held_);
+  if (says_.empty() && !held_.lowered.empty() && now - held_.since >= later_ + policy::settings::kManagerPatience) {
+    says_ = to_string(held_);
     log_.warn("raised thresholds ended, but the NodeSLO still has them", {{"lines", says_}});
   }
   return other;
 }
 
 void LineEnds::hold(base::WallTime now) {
-  passed_ = policy::ends_passed(said_, now + -later_);
-  auto held = policy::lines_held(said_, now + -later_);
+  passed_ = policy::settings::ends_passed(said_, now + -later_);
+  auto held = policy::settings::lines_held(said_, now + -later_);
   if (held.lowered != held_.lowered) says_.clear();
   held_ = std::move(held);
   ended_.set(static_cast<double>(held_.lowered.size()));

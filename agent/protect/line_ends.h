@@ -1,5 +1,6 @@
 // The rules of the NodeSLO that apply now: thresholds that a calendar or an override raised are lowered at their end by
-// this node's clock, whether or not a manager writes it (policy/node_rules/lines_held.h). Thresholds that differ from
+// this node's clock, whether or not a manager writes it (policy/settings/nodeslo/lines_held.h). Thresholds that differ
+// from
 // the NodeSLO are reported: as a metric at once, and in the log when a manager should have written long ago.
 //
 // Each node waits its own delay within `--line-ends-within` after the end, as if a manager wrote to one node after the
@@ -13,7 +14,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/metrics.h"
-#include "policy/node_rules/lines_held.h"
+#include "policy/settings/nodeslo/lines_held.h"
 
 namespace tidemark::agent {
 
@@ -27,12 +28,12 @@ class LineEnds {
  public:
   LineEnds(const base::Log& log, base::Registry& metrics, base::Duration later);
 
-  void use(policy::NodeRules said, base::WallTime now);
+  void use(policy::protect::NodeRules said, base::WallTime now);
   // To be called once a second. Returns whether the thresholds changed.
   bool look(base::WallTime now);
 
-  const policy::NodeRules& said() const { return said_; }
-  const policy::NodeRules& rules() const { return held_.rules; }  // in force now
+  const policy::protect::NodeRules& said() const { return said_; }
+  const policy::protect::NodeRules& rules() const { return held_.rules; }  // in force now
   // to_string() of the lowered thresholds; "" if there are none, or a manager may be about to write them.
   const std::string& says() const { return says_; }
 
@@ -42,9 +43,9 @@ class LineEnds {
   base::Log log_;
   base::Gauge& ended_;
   base::Duration later_;  // delay between the end and the lowering
-  policy::NodeRules said_;
+  policy::protect::NodeRules said_;
   std::size_t passed_ = 0;
-  policy::LinesHeld held_;
+  policy::settings::LinesHeld held_;
   std::string says_;
 };
 

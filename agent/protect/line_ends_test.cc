@@ -21,7 +21,7 @@ TEST(LineEnds, RaisedThresholdEndsAndIsReportedLater) {
   const auto& ended = metrics.gauge("tidemark_agent_lines_ended", "");
   const auto suppress = [&] { return lines.rules().threshold.cpu_suppress_percent; };
 
-  policy::NodeRules night;
+  policy::protect::NodeRules night;
   night.threshold.cpu_suppress_percent = 85;
   night.line_caps = {{clock.wall() + 1h, {{"cpuSuppressThresholdPercent", 65}}}};
   lines.use(night, clock.wall());
@@ -37,7 +37,7 @@ TEST(LineEnds, RaisedThresholdEndsAndIsReportedLater) {
   EXPECT_EQ(lines.says(), "") << "a manager may be about to write it";
   EXPECT_FALSE(lines.look(clock.wall())) << "once";
 
-  clock.advance(policy::kManagerPatience);
+  clock.advance(policy::settings::kManagerPatience);
   EXPECT_FALSE(lines.look(clock.wall()));
   EXPECT_TRUE(lines.says().starts_with("cpuSuppressThresholdPercent 85 % -> 65 %, since ")) << lines.says();
   EXPECT_NE(log_lines.find("the NodeSLO still has them"), std::string::npos) << log_lines;
@@ -51,7 +51,7 @@ TEST(LineEnds, RaisedThresholdEndsAndIsReportedLater) {
   EXPECT_EQ(log_lines, told);
 
   // A manager is back, and writes what holds already.
-  policy::NodeRules day = night;
+  policy::protect::NodeRules day = night;
   day.threshold.cpu_suppress_percent = 65;
   day.line_caps.clear();
   lines.use(day, clock.wall());
@@ -65,7 +65,7 @@ TEST(LineEnds, EndedThresholdNeverAppliesAfterStart) {
   base::testing::Clock clock;
   base::Registry metrics;
   LineEnds lines(base::Log(clock, {}), metrics, 0s);
-  policy::NodeRules night;
+  policy::protect::NodeRules night;
   night.threshold.cpu_suppress_percent = 85;
   night.line_caps = {{clock.wall() + -1h, {{"cpuSuppressThresholdPercent", 65}}}};
   lines.use(night, clock.wall());
@@ -89,7 +89,7 @@ TEST(LineEnds, NodesLowerThresholdsOneAfterTheOther) {
   base::testing::Clock clock;
   base::Registry metrics;
   LineEnds lines(base::Log(clock, {}), metrics, 2min);
-  policy::NodeRules night;
+  policy::protect::NodeRules night;
   night.threshold.cpu_suppress_percent = 85;
   night.line_caps = {{clock.wall() + 1h, {{"cpuSuppressThresholdPercent", 65}}}};
   lines.use(night, clock.wall());

@@ -28,10 +28,10 @@ bool kubelet_is_static(const std::string& kubelet_dir) {
   return state && state->text_at("policyName") == "static";
 }
 
-policy::Capabilities capabilities_of(const linux::KnobReport& report) {
-  policy::Capabilities out;
-  for (std::size_t index = 0; index < policy::kKnobs; ++index) {
-    const linux::File file = file_of(static_cast<policy::Knob>(index));
+policy::protect::Capabilities capabilities_of(const linux::KnobReport& report) {
+  policy::protect::Capabilities out;
+  for (std::size_t index = 0; index < policy::protect::kKnobs; ++index) {
+    const linux::File file = file_of(static_cast<policy::protect::Knob>(index));
     const auto trial = std::ranges::find(report.trials, file, &linux::KnobTrial::file);
     if (trial == report.trials.end()) continue;
     out.effective.set(index, trial->effective);
@@ -45,8 +45,8 @@ policy::Capabilities capabilities_of(const linux::KnobReport& report) {
 KnobTrials trials_of(const Result<linux::KnobReport>& trial) {
   if (!trial) return {{}, trial.error().message};
   KnobTrials out;
-  for (std::size_t index = 0; index < policy::kKnobs; ++index) {
-    const auto knob = static_cast<policy::Knob>(index);
+  for (std::size_t index = 0; index < policy::protect::kKnobs; ++index) {
+    const auto knob = static_cast<policy::protect::Knob>(index);
     const auto one = std::ranges::find(trial->trials, file_of(knob), &linux::KnobTrial::file);
     if (one == trial->trials.end()) continue;
     out.found.push_back({knob, one->exists, one->accepted, one->effective, one->why});
@@ -54,8 +54,9 @@ KnobTrials trials_of(const Result<linux::KnobReport>& trial) {
   return out;
 }
 
-std::vector<policy::MeasureFound> measures_of(std::span<const FacilityReport> facilities, const FeatureGates& gates) {
-  std::vector<policy::MeasureFound> out;
+std::vector<policy::explain::MeasureFound> measures_of(std::span<const FacilityReport> facilities,
+                                                       const FeatureGates& gates) {
+  std::vector<policy::explain::MeasureFound> out;
   for (const FacilityReport& each : facilities) {
     out.push_back({std::string(to_string(each.facility)), each.there, is_read(each.facility, gates), each.why});
   }

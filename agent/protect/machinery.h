@@ -29,11 +29,12 @@ Machinery find_out_machinery(const MachineSights& sights, const Result<linux::Kn
 
 KnobTrials trials_of(const Result<linux::KnobReport>& trial);
 // Which facilities this machine has, by agent/sampler/facilities.h.
-std::vector<policy::MeasureFound> measures_of(std::span<const FacilityReport> facilities, const FeatureGates& gates);
+std::vector<policy::explain::MeasureFound> measures_of(std::span<const FacilityReport> facilities,
+                                                       const FeatureGates& gates);
 
 // The kubelet's CPU manager sets the CPUs of containers itself (the policy in `cpu_manager_state`).
 bool kubelet_is_static(const std::string& kubelet_dir);
 
-policy::Capabilities capabilities_of(const linux::KnobReport& report);
+policy::protect::Capabilities capabilities_of(const linux::KnobReport& report);
 
 }  // namespace tidemark::agent

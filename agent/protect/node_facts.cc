@@ -128,8 +128,8 @@ NodeFacts node_facts(const kube::Node& node) {
       note(std::move(origin).error(), model::kOriginAllocatableAnnotation);
     }
   }
-  facts.state = policy::read_marks(view(node.meta.labels.find(model::kStateLabel)),
-                                   view(annotations.find(model::kStateDetailAnnotation)));
+  facts.state = policy::state::read_marks(view(node.meta.labels.find(model::kStateLabel)),
+                                          view(annotations.find(model::kStateDetailAnnotation)));
   return facts;
 }
 

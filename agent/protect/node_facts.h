@@ -24,7 +24,7 @@ struct NodeFacts {
   std::vector<std::int32_t> system_cpus;     // of SYSTEM pods alone
   model::SaidAmounts native, batch, mid;     // offered by the node, amplified; nullopt: not offered
   std::int64_t normalization_percent = 100;  // the value of one core of this node
-  policy::NodeReading state;
+  policy::state::NodeReading state;
   bool oversold = false;                         // marked by the manager (model/oversold.h)
   std::optional<base::WallTime> oversold_since;  // nullopt: the mark does not say
   std::optional<model::Resources> origin;        // what all sides together may sell; nullopt: not set

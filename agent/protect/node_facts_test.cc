@@ -80,8 +80,8 @@ TEST(NodeFacts, NamesAndIgnoresUnreadableAnnotations) {
 
 TEST(NodeFacts, ReadsStateMark) {
   const NodeFacts facts = facts_of("", R"("tidemark.io/state":"off")");
-  const auto state = policy::effective(facts.state.marks, policy::Mode::kEnforce, base::WallTime{});
-  EXPECT_EQ(state.k8s, policy::NodeState::kOff);
+  const auto state = policy::state::effective(facts.state.marks, model::Mode::kEnforce, base::WallTime{});
+  EXPECT_EQ(state.k8s, model::NodeState::kOff);
 }
 
 }  // namespace

@@ -25,8 +25,8 @@
 #include "linux/cgroup/limit.h"
 #include "linux/knob_probe.h"
 #include "linux/testing/own_group.h"
-#include "policy/node_rules/read.h"
-#include "policy/suppress/suppress.h"
+#include "policy/protect/suppress/suppress.h"
+#include "policy/settings/nodeslo/read_rules.h"
 
 namespace tidemark::agent {
 namespace {
@@ -113,8 +113,8 @@ class ProtectOnMachine : public ::testing::Test {
     const auto proc = linux::Folder::open("/proc").value();
     const auto trial = linux::probe_knobs(*hierarchies, proc, "", kernel);
     machinery = find_out_machinery({*hierarchies, proc, "/sys"}, trial, log);
-    for (const policy::Knob each :
-         {policy::Knob::kCpuShares, policy::Knob::kCpuQuota, policy::Knob::kCpuIdle, policy::Knob::kMemoryLimit}) {
+    for (const policy::protect::Knob each : {policy::protect::Knob::kCpuShares, policy::protect::Knob::kCpuQuota,
+                                             policy::protect::Knob::kCpuIdle, policy::protect::Knob::kMemoryLimit}) {
       ASSERT_TRUE(machinery.capabilities.effective.test(static_cast<std::size_t>(each)))
           << found_name(file_of(each)) << ": " << lines;
     }
@@ -222,13 +222,13 @@ class ProtectOnMachine : public ::testing::Test {
         << "; online work used ns: " << read(path_of("kubepods/burstable"), File::kCpuUsage).value_or("?") << "\n"
         << lines;
     EXPECT_LT(found, 260'000) << "written before anybody decided";
-    EXPECT_GE(found, policy::kSuppressQuotaMin_us);
+    EXPECT_GE(found, policy::protect::kSuppressQuotaMin_us);
     EXPECT_LE(offline_quota(), found) << "and left by who did";
     EXPECT_EQ(guard->status().left, 0) << lines;
     EXPECT_EQ(guard->status().refused, 0) << lines;
     say_rules(kDisabled);
     seconds(2, 0);
-    EXPECT_EQ(offline_quota(), policy::kNoLimit);
+    EXPECT_EQ(offline_quota(), policy::protect::kNoLimit);
   }
   void list_pods() {
     std::vector<model::Task> all;
@@ -242,13 +242,13 @@ class ProtectOnMachine : public ::testing::Test {
     guard = std::make_unique<ProtectController>(
         loop, ProtectOutside{*hierarchies, kernel.writer(), *condition, {}, reactor}, log, metrics, machinery,
         ProtectOptions{{kMachineRoot, made_up.proc.root(), run.root() + "/run", run.root() + "/lib/latch"},
-                       policy::Mode::kEnforce,
+                       model::Mode::kEnforce,
                        "agent n1"});
   }
   void say_node(std::string_view labels = "") { guard->use_node(testing::facts_of_node(labels)); }
   void say_rules(std::string_view threshold, std::string_view cpu_qos = R"("enable":true,"groupIdentity":-1)",
                  std::string_view classes = "") {
-    auto step = policy::next_node_rules(
+    auto step = policy::settings::next_node_rules(
         {}, base::cat(R"({"resourceUsedThresholdWithBE":{)", threshold,
                       R"(},"resourceQOSStrategy":{"beClass":{"cpuQOS":{)", cpu_qos,
                       R"(}}},"extensions":{"Object":{"tidemark":{"schema":1,"agent":{"classes":[)", classes, "]}}}}}"));
@@ -340,7 +340,7 @@ TEST_F(ProtectOnMachine, KernelAcceptsSuppressionValues) {
   EXPECT_EQ(offline_quota(), 80'000) << "a tenth of 400,000 more";
   say_rules(kDisabled);
   seconds(2, 200);
-  EXPECT_EQ(offline_quota(), policy::kNoLimit);
+  EXPECT_EQ(offline_quota(), policy::protect::kNoLimit);
   EXPECT_EQ(guard->status().refused, 0) << lines;
 }
 
@@ -355,7 +355,7 @@ TEST_F(ProtectOnMachine, BatchPodHasLimitsAndLowPriority) {
     EXPECT_EQ(number(path, File::kMemoryLimit), 64 << 20);
   }
   EXPECT_EQ(number(job.path, File::kCpuIdle), 1);
-  EXPECT_EQ(number(pods.at("web").path, File::kCpuQuota), policy::kNoLimit);
+  EXPECT_EQ(number(pods.at("web").path, File::kCpuQuota), policy::protect::kNoLimit);
   EXPECT_EQ(guard->status().refused, 0) << lines;
   EXPECT_EQ(guard->status().unmet, 0) << lines;
 }
@@ -399,7 +399,7 @@ TEST_F(ProtectOnMachine, IdlePolicySetsNoQuota) {
   say_rules(kIdle);
   seconds(3, 500);
   EXPECT_EQ(number(besteffort, File::kCpuIdle), 1);
-  EXPECT_EQ(number(besteffort, File::kCpuQuota), policy::kNoLimit) << lines;
+  EXPECT_EQ(number(besteffort, File::kCpuQuota), policy::protect::kNoLimit) << lines;
   EXPECT_TRUE(guard->suppress_plan().left);
   say_rules(kIdle, R"("enable":false)");
   seconds(2, 500);
@@ -407,7 +407,7 @@ TEST_F(ProtectOnMachine, IdlePolicySetsNoQuota) {
   EXPECT_GT(number(besteffort, File::kCpuQuota), 0) << "the weight alone is not enough";
   say_rules(kIdle);
   seconds(2, 500);
-  EXPECT_EQ(number(besteffort, File::kCpuQuota), policy::kNoLimit);
+  EXPECT_EQ(number(besteffort, File::kCpuQuota), policy::protect::kNoLimit);
 }
 
 TEST_F(ProtectOnMachine, ClassHasWeightAndMemory) {
@@ -434,9 +434,9 @@ TEST_F(ProtectOnMachine, OffLimitsRunningWorkThenRestoresAllFiles) {
   seconds(2, 200);
   ASSERT_NE(read_all(), before);
   say_node(R"("tidemark.io/state":"off")");
-  EXPECT_EQ(offline_quota(), policy::kSuppressQuotaMin_us) << "with the mark, not with the next second";
+  EXPECT_EQ(offline_quota(), policy::protect::kSuppressQuotaMin_us) << "with the mark, not with the next second";
   seconds(3, 200);
-  EXPECT_EQ(offline_quota(), policy::kSuppressQuotaMin_us);
+  EXPECT_EQ(offline_quota(), policy::protect::kSuppressQuotaMin_us);
   end_job();
   seconds(2, 200);
   std::erase_if(before, [](const auto& each) { return each.first.contains("/podjob"); });

@@ -11,7 +11,7 @@
 #include "agent/protect/machinery.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "policy/limits/task_groups.h"
+#include "policy/protect/limits/task_groups.h"
 
 namespace tidemark::agent {
 namespace {
@@ -31,7 +31,7 @@ std::string online_in_besteffort(const TaskSnapshot& snapshot) {
   for (const ListedTask& each : snapshot.tasks) {
     const model::Task& task = *each.task;
     const bool is_one = task.kind == model::TaskKind::kPod && task.kube_qos == model::KubeQos::kBestEffort &&
-                        policy::may_be_written(task) && !policy::is_offline(task);
+                        policy::protect::may_be_written(task) && !policy::protect::is_offline(task);
     if (!is_one || ++found > kNamedMax) continue;
     out += base::cat(out.empty() ? "" : ", ", task.ns, "/", task.name);
   }
@@ -42,19 +42,19 @@ std::string online_in_besteffort(const TaskSnapshot& snapshot) {
 std::vector<std::string> groups_of_online(const TaskSnapshot& snapshot) {
   std::vector<std::string> out;
   for (const ListedTask& each : snapshot.tasks) {
-    if (!policy::is_offline(*each.task) && !each.task->terminal()) out.push_back(each.task->path);
+    if (!policy::protect::is_offline(*each.task) && !each.task->terminal()) out.push_back(each.task->path);
   }
   return out;
 }
 
 // Strategies that write nothing and will not soon, also if safe start leaves their values as they are. The others are
 // decided without them. For a strategy in `keep` for lack of information, this is unknown too.
-policy::ByStrategy<bool> only_observed(const policy::Stance& stands) {
-  policy::ByStrategy<bool> out{};
+policy::state::ByStrategy<bool> only_observed(const policy::state::Stance& stands) {
+  policy::state::ByStrategy<bool> out{};
   for (std::size_t at = 0; at < out.size(); ++at) {
-    const policy::Permit permit = stands.permits[at];
-    const bool kept = permit == policy::Permit::kKeep && stands.reasons[at] == Reason::kAgentHolds;
-    out[at] = permit == policy::Permit::kPutBack || kept;
+    const policy::state::Permit permit = stands.permits[at];
+    const bool kept = permit == policy::state::Permit::kKeep && stands.reasons[at] == Reason::kAgentHolds;
+    out[at] = permit == policy::state::Permit::kPutBack || kept;
   }
   return out;
 }
@@ -97,7 +97,7 @@ void ProtectController::use_node(NodeFacts facts) {
   decide();
 }
 
-void ProtectController::use_rules(policy::NodeRules rules) {
+void ProtectController::use_rules(policy::protect::NodeRules rules) {
   rules_ = std::move(rules);
   decide();
 }
@@ -140,7 +140,7 @@ bool ProtectController::begin() {
   }
   if (auto ends = Ends::begin(options_.places.run_dir, loop_.clock().boot())) {
     ends_.emplace(std::move(*ends));
-    holding_ = ends_->unexpected() >= policy::kHoldAfterEnds;
+    holding_ = ends_->unexpected() >= policy::state::kHoldAfterEnds;
     if (holding_) {
       log_.warn("safe start: the agent ended unexpectedly several times",
                 {{"ends", std::to_string(ends_->unexpected())}});
@@ -194,15 +194,15 @@ void ProtectController::look_for_online_in_besteffort() {
 
 void ProtectController::look_for_peer(base::MonotonicTime now) {
   const bool runs = std::ranges::any_of(tasks_->tasks, [&](const ListedTask& each) {
-    return policy::runs_peers_agent(*each.task, options_.peers_namespace);
+    return policy::state::runs_peers_agent(*each.task, options_.peers_namespace);
   });
   if (sees_peer_beside_pods(now) || runs) peer_seen_ = now;
-  peer_present_ = peer_seen_ && now - *peer_seen_ < policy::kPeerStays;
+  peer_present_ = peer_seen_ && now - *peer_seen_ < policy::state::kPeerStays;
 }
 
 // True only in the pass that found it.
 bool ProtectController::sees_peer_beside_pods(base::MonotonicTime now) {
-  if (looked_beside_pods_ && now - *looked_beside_pods_ < policy::kPeerLook) return false;
+  if (looked_beside_pods_ && now - *looked_beside_pods_ < policy::state::kPeerLook) return false;
   looked_beside_pods_ = now;
   const auto found = find_host_peer(options_.places.proc_root);
   if (!found) {
@@ -216,8 +216,8 @@ bool ProtectController::sees_peer_beside_pods(base::MonotonicTime now) {
   return found->has_value();
 }
 
-policy::Stance ProtectController::stance() const {
-  policy::StanceInputs inputs;
+policy::state::Stance ProtectController::stance() const {
+  policy::state::StanceInputs inputs;
   inputs.known = known_ && rules_ && facts_;
   inputs.state_known = facts_.has_value();
   inputs.marks = facts_ ? &facts_->state.marks : nullptr;
@@ -225,13 +225,13 @@ policy::Stance ProtectController::stance() const {
     const bool said = rules_ && rules_->word;
     inputs.modes[static_cast<std::size_t>(strategy)] = said                            ? rules_->mode_of(strategy)
                                                        : options_.gates.lets(strategy) ? options_.mode
-                                                                                       : policy::Mode::kObserve;
+                                                                                       : model::Mode::kObserve;
   }
   inputs.latched = latch_.has_value();
   inputs.holding = holding_;
   inputs.peer_present = peer_present_;
   inputs.only_shows = !options_.only_shows.empty();
-  return policy::stance(inputs, loop_.clock().wall());
+  return policy::state::stance(inputs, loop_.clock().wall());
 }
 
 // Before any decision: from here on only the enforcer writes.
@@ -257,8 +257,8 @@ void ProtectController::decide() {
   // First: a new agent may have to begin in safe start from this pass on.
   const bool writes = begin();
   stands_ = stance();
-  const policy::Stance& stands = stands_;
-  const policy::ByStrategy<bool> observed = only_observed(stands);
+  const policy::state::Stance& stands = stands_;
+  const policy::state::ByStrategy<bool> observed = only_observed(stands);
   const auto wanted = strategies_.ask({.facts = facts_ ? &*facts_ : nullptr,
                                        .rules = rules_ ? &*rules_ : nullptr,
                                        .measured = measured_,
@@ -273,11 +273,11 @@ void ProtectController::decide() {
                                       now);
   tell_refused();
   if (!writes) return show(stands, {});
-  if (holding_ && now - began_ >= policy::kHoldWindow) {
+  if (holding_ && now - began_ >= policy::state::kHoldWindow) {
     holding_ = false;
     log_.info("safe start is over: no unexpected end for ten minutes");
   }
-  if (ends_ && now - began_ >= policy::kHoldWindow) forget_ends();
+  if (ends_ && now - began_ >= policy::state::kHoldWindow) forget_ends();
   Permits permits = stands.permits;
   Permit& suppress = permits[static_cast<std::size_t>(model::Strategy::kCpuSuppress)];
   // If off before the strategy's file is known, keep the file that an earlier agent set.
@@ -285,7 +285,7 @@ void ProtectController::decide() {
   if ((strategies_.suppress_plan().holds || !by_which) && suppress == Permit::kEnforce) suppress = Permit::kKeep;
   // With the systemd driver, the kubelet resets it each minute: react to that at once, without waiting for the next
   // look.
-  const policy::SuppressObservation& seen = strategies_.suppress_seen();
+  const policy::protect::SuppressObservation& seen = strategies_.suppress_seen();
   if (seen.besteffort_quota_us) {
     enforcer_->saw(seen.groups.besteffort, linux::File::kCpuQuota, *seen.besteffort_quota_us);
   }
@@ -295,7 +295,7 @@ void ProtectController::decide() {
   order_oom(now);
   const bool said = rules_ && rules_->word;
   reaction_.arm(strategies_.suppress_plan(), seen, suppress,
-                said ? rules_->word->modes.of_reaction() : policy::Mode::kEnforce, *enforcer_, now);
+                said ? rules_->word->modes.of_reaction() : model::Mode::kEnforce, *enforcer_, now);
   show(stands, enforced);
 }
 
@@ -320,7 +320,7 @@ bool ProtectController::open_oom_scores(base::MonotonicTime now) {
 void ProtectController::order_oom(base::MonotonicTime now) {
   if (!open_oom_scores(now)) return;
   const std::pair stood(stands_.off, stands_.permits[static_cast<std::size_t>(model::Strategy::kOomOrder)]);
-  const policy::OomPlan& plan = strategies_.oom_plan();
+  const policy::protect::OomPlan& plan = strategies_.oom_plan();
   if (now < next_oom_ && oom_stood_ == stood && oom_asked_ == plan) return;
   oom_stood_ = stood;
   oom_asked_ = plan;
@@ -382,16 +382,16 @@ std::string ProtectController::oom_says() const {
 }
 
 std::optional<std::int64_t> ProtectController::container_cpus() const {
-  const policy::SuppressPlan& plan = strategies_.suppress_plan();
+  const policy::protect::SuppressPlan& plan = strategies_.suppress_plan();
   const bool in_force = enforcer_ && enforcer_->in_force(model::Strategy::kCpuSuppress) > 0;
-  if (!kubelet_static_ || !in_force || plan.policy != policy::SuppressPolicy::kCpuset) return std::nullopt;
+  if (!kubelet_static_ || !in_force || plan.policy != policy::protect::SuppressPolicy::kCpuset) return std::nullopt;
   return std::ssize(plan.cpus);
 }
 
 // Names pods by their owner; a group without an owner by its path.
 void ProtectController::tell_refused() {
   std::vector<std::string> refused;
-  for (const policy::PriorityPlan::Refused& each : strategies_.refused()) {
+  for (const policy::protect::PriorityPlan::Refused& each : strategies_.refused()) {
     const auto owner =
         std::ranges::find_if(tasks_->tasks, [&](const ListedTask& listed) { return listed.task->path == each.group; });
     refused.push_back(
@@ -457,7 +457,7 @@ void ProtectController::tell_audit(model::AuditLine line, model::Reason reason, 
 }
 
 // Called each second, mostly without changes: overwrites in place and allocates nothing.
-void ProtectController::fill_status(const policy::Stance& stance, const Enforced& enforced) {
+void ProtectController::fill_status(const policy::state::Stance& stance, const Enforced& enforced) {
   AgentStatus& next = next_status_;
   next.pid = ::getpid();
   next.off = stance.off;
@@ -487,10 +487,10 @@ void ProtectController::fill_status(const policy::Stance& stance, const Enforced
   next.evict_lines = evict_lines_;
   next.line_ends = line_ends_;
   next.copilots = copilots_say_;
-  const auto rung = policy::priority_knob(strategies_.capabilities());
-  next.priority_by = rung ? policy::to_string(*rung) : std::string_view();
+  const auto rung = policy::protect::priority_knob(strategies_.capabilities());
+  next.priority_by = rung ? to_string(*rung) : std::string_view();
   const bool may_suppress =
-      stance.permits[static_cast<std::size_t>(model::Strategy::kCpuSuppress)] == policy::Permit::kEnforce;
+      stance.permits[static_cast<std::size_t>(model::Strategy::kCpuSuppress)] == policy::state::Permit::kEnforce;
   next.offline_group.clear();
   if (may_suppress && groups_ != nullptr && groups_->kubepods() != nullptr) {
     next.offline_group = groups_->kubepods()->qos_path(linux::KubeQos::kBestEffort);
@@ -500,7 +500,7 @@ void ProtectController::fill_status(const policy::Stance& stance, const Enforced
     const auto index = static_cast<std::size_t>(strategy);
     StrategyStatus& told = next.strategies[index];
     told.strategy = strategy;
-    told.stance = policy::to_string(stance.permits[index]);
+    told.stance = to_string(stance.permits[index]);
     told.reason = model::reason_id(stance.reasons[index]);
     told.in_force = enforcer_ ? enforcer_->in_force(strategy) : 0;
     switch (strategy) {
@@ -521,7 +521,7 @@ void ProtectController::fill_status(const policy::Stance& stance, const Enforced
   }
 }
 
-void ProtectController::show(const policy::Stance& stance, const Enforced& enforced) {
+void ProtectController::show(const policy::state::Stance& stance, const Enforced& enforced) {
   fill_status(stance, enforced);
   AgentStatus& next = next_status_;
   metrics_.show(next, strategies_.refused().size());

@@ -1,5 +1,5 @@
 // Protects the node: asks the strategies what is right for its groups, and writes it as far as permitted
-// (policy/stance/stance.h). Runs each second after the node was measured, and at once if the state mark of the node,
+// (policy/state/stance.h). Runs each second after the node was measured, and at once if the state mark of the node,
 // its settings or the latch change.
 #pragma once
 
@@ -36,20 +36,20 @@
 #include "linux/cgroup/write.h"
 #include "model/audit_line.h"
 #include "net/loop.h"
-#include "policy/stance/peer.h"
-#include "policy/stance/stance.h"
+#include "policy/state/peer.h"
+#include "policy/state/stance.h"
 
 namespace tidemark::agent {
 
 struct ProtectOptions {
   MachinePlaces places;
-  policy::Mode mode = policy::Mode::kEnforce;  // of strategies without settings
-  std::string actor;                           // in the audit
+  model::Mode mode = model::Mode::kEnforce;  // of strategies without settings
+  std::string actor;                         // in the audit
   std::string kubelet_dir = "/var/lib/kubelet";
-  KnobTrials trials{};                           // of the kernel, for the status
-  FeatureGates gates{};                          // strategies without settings are enforced only if their gate is on
-  std::vector<policy::MeasureFound> measures{};  // of the machine, for the status
-  std::string peers_namespace{policy::kPeersNamespace};
+  KnobTrials trials{};   // of the kernel, for the status
+  FeatureGates gates{};  // strategies without settings are enforced only if their gate is on
+  std::vector<policy::explain::MeasureFound> measures{};  // of the machine, for the status
+  std::string peers_namespace{policy::state::kPeersNamespace};
   std::string only_shows{};  // why nothing can be written here, whatever the settings; "": something can
 };
 
@@ -74,7 +74,7 @@ class ProtectController {
 
   // Sets the facts of the Node, whenever they change.
   void use_node(NodeFacts facts);
-  void use_rules(policy::NodeRules rules);
+  void use_rules(policy::protect::NodeRules rules);
 
   // To be called after each pass of the sampler. `known`: every provider has answered.
   void observe(const Measured& measured, const std::shared_ptr<const TaskSnapshot>& tasks, const PodGroups& groups,
@@ -86,14 +86,14 @@ class ProtectController {
   void nobody_reacts() { reaction_.nobody_looks(); }
 
   // The permits of the last decision.
-  const policy::Stance& stands() const { return stands_; }
+  const policy::state::Stance& stands() const { return stands_; }
   const NodeFacts* facts() const { return facts_ ? &*facts_ : nullptr; }  // null: the Node is not known yet
-  const policy::SuppressObservation& suppress_seen() const { return strategies_.suppress_seen(); }
+  const policy::protect::SuppressObservation& suppress_seen() const { return strategies_.suppress_seen(); }
   // CPU count per container of offline work, if smaller than that of its group: the kubelet's CPU manager is static and
   // suppression is by CPU set. nullopt: containers have the CPUs of the group.
   std::optional<std::int64_t> container_cpus() const;
-  const policy::SuppressPlan& suppress_plan() const { return strategies_.suppress_plan(); }
-  std::span<const policy::ClassShare> classes() const { return strategies_.suppress_plan().classes; }
+  const policy::protect::SuppressPlan& suppress_plan() const { return strategies_.suppress_plan(); }
+  std::span<const policy::protect::ClassShare> classes() const { return strategies_.suppress_plan().classes; }
   // The status of eviction, which decides for itself (agent/evict); reported with the others. `lines`: eviction
   // thresholds that differ from the settings.
   void tell_eviction(std::string_view says, std::string_view lines) {
@@ -117,7 +117,7 @@ class ProtectController {
   void look_at_latch();
   void look_at_kubelet(base::MonotonicTime now);
   void look_for_online_in_besteffort();
-  policy::Stance stance() const;
+  policy::state::Stance stance() const;
   void look_for_peer(base::MonotonicTime now);
   bool sees_peer_beside_pods(base::MonotonicTime now);
   void forget_ends();
@@ -129,8 +129,8 @@ class ProtectController {
   void tell_oom();
   void tell_audit(model::AuditLine line, model::Reason reason, const std::optional<Error>& error);
   std::string oom_says() const;
-  void fill_status(const policy::Stance& stance, const Enforced& enforced);
-  void show(const policy::Stance& stance, const Enforced& enforced);
+  void fill_status(const policy::state::Stance& stance, const Enforced& enforced);
+  void show(const policy::state::Stance& stance, const Enforced& enforced);
 
   net::EventLoop& loop_;
   ProtectOutside outside_;
@@ -141,7 +141,7 @@ class ProtectController {
   Strategies strategies_;
 
   std::optional<NodeFacts> facts_;
-  std::optional<policy::NodeRules> rules_;
+  std::optional<policy::protect::NodeRules> rules_;
   std::shared_ptr<const TaskSnapshot> tasks_;
   const Measured* measured_ = nullptr;
   const PodGroups* groups_ = nullptr;
@@ -152,7 +152,7 @@ class ProtectController {
   std::unique_ptr<Enforcer> enforcer_;
   ReactionController reaction_;
   std::optional<OomScores> oom_;
-  policy::OomPlan oom_asked_;  // at the last check
+  policy::protect::OomPlan oom_asked_;  // at the last check
   std::optional<std::pair<bool, Permit>> oom_stood_;
   base::MonotonicTime next_oom_;
   std::string oom_trouble_;  // last reported; "" if there is none
@@ -170,7 +170,7 @@ class ProtectController {
   bool kubelet_static_ = false;
   bool peer_present_ = false;
   bool holding_ = false;
-  policy::Stance stands_;
+  policy::state::Stance stands_;
   std::string eviction_says_, evict_lines_, line_ends_, copilots_say_;
   std::string trouble_;  // why nothing can be written
   ToldOnce told_refused_;

@@ -166,11 +166,11 @@ TEST_F(Protect, QuotaLimitsOfflineWorkIfPriorityIsRefused) {
   rules.idle_refused = 0;
   seconds(120);  // until it is tried again
   EXPECT_EQ(value("cpu/kubepods/besteffort/cpu.idle"), "1");
-  EXPECT_EQ(quota(), policy::kNoLimit);
+  EXPECT_EQ(quota(), policy::protect::kNoLimit);
 }
 
 TEST_F(Protect, CountsValuesWithoutFile) {
-  machinery.capabilities.effective.reset(static_cast<std::size_t>(policy::Knob::kMemoryLimit));
+  machinery.capabilities.effective.reset(static_cast<std::size_t>(policy::protect::Knob::kMemoryLimit));
   start();
   say_all(kQuota80);
   seconds(2);
@@ -183,7 +183,7 @@ TEST_F(Protect, CountsValuesWithoutFile) {
 
 // Contract 1.4: a pod's own CPU QoS.
 TEST_F(Protect, ReportsUnreadableAnnotationOnceWithPod) {
-  machinery.capabilities.effective.set(static_cast<std::size_t>(policy::Knob::kCpuBvt));
+  machinery.capabilities.effective.set(static_cast<std::size_t>(policy::protect::Knob::kCpuBvt));
   pods.at("web").ns = "shop";
   pods.at("web").qos_raw = model::Qos::kLs;
   pods.at("web").settings = {{model::TaskSetting::kCpuQos, R"({"enable":true,"groupIdentity":7})"}};
@@ -333,7 +333,7 @@ TEST_F(Protect, SafeStartAfterThreeUnexpectedEnds) {
   seconds(2);
   EXPECT_EQ(quota(), 100'000) << "tighter";
   loads[pods.at("web").path] = 1'200;
-  net::testing::run_for(loop, node.clock, policy::kHoldWindow);
+  net::testing::run_for(loop, node.clock, policy::state::kHoldWindow);
   seconds(20);
   EXPECT_FALSE(guard->status().holding);
   EXPECT_EQ(quota(), 200'000);

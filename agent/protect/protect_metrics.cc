@@ -35,7 +35,7 @@ ProtectMetrics::ProtectMetrics(base::Registry& metrics)
 void ProtectMetrics::show(const AgentStatus& status, std::size_t pods_refused) {
   for (const StrategyStatus& each : status.strategies) {
     const auto at = static_cast<std::size_t>(each.strategy);
-    const bool enforced = each.stance == policy::to_string(policy::Permit::kEnforce) && status.trouble.empty();
+    const bool enforced = each.stance == to_string(policy::state::Permit::kEnforce) && status.trouble.empty();
     enforces_[at]->set(enforced ? 1 : 0);
     files_in_force_[at]->set(static_cast<double>(each.in_force));
   }
@@ -62,10 +62,10 @@ ProtectMetrics::OfClass& ProtectMetrics::of_class(const std::string& name) {
   return classes_.emplace(name, made).first->second;
 }
 
-void ProtectMetrics::show(std::span<const policy::ClassShare> classes) {
+void ProtectMetrics::show(std::span<const policy::protect::ClassShare> classes) {
   constexpr double kMilli = 1000;
   for (auto& [name, each] : classes_) each.here = false;
-  for (const policy::ClassShare& share : classes) {
+  for (const policy::protect::ClassShare& share : classes) {
     OfClass& of = of_class(share.name);
     of.here = true;
     of.satisfaction.set(static_cast<double>(share.satisfaction_permille.value_or(1000)) / 1000);

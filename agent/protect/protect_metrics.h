@@ -10,8 +10,8 @@
 #include "agent/enforcer/enforcer.h"
 #include "agent/protect/status.h"
 #include "base/metrics.h"
-#include "policy/stance/stance.h"
-#include "policy/suppress/class_shares.h"
+#include "policy/protect/suppress/class_shares.h"
+#include "policy/state/stance.h"
 
 namespace tidemark::agent {
 
@@ -22,7 +22,7 @@ class ProtectMetrics {
   // `pods_refused`: because of their own annotation.
   void show(const AgentStatus& status, std::size_t pods_refused);
   // Only classes that the settings name, so there are few. A class that wants no more than it has is satisfied.
-  void show(std::span<const policy::ClassShare> classes);
+  void show(std::span<const policy::protect::ClassShare> classes);
   void wrote(model::Strategy strategy, model::Reason reason);
   void journal_refused() { journal_refused_.add(); }
 
@@ -37,7 +37,7 @@ class ProtectMetrics {
 
   base::Registry& metrics_;
   std::map<std::string, OfClass, std::less<>> classes_;
-  policy::ByStrategy<base::Gauge*> enforces_{}, files_in_force_{};
+  policy::state::ByStrategy<base::Gauge*> enforces_{}, files_in_force_{};
   base::Gauge& off_;
   base::Gauge& holds_;
   base::Gauge& files_refused_;

@@ -7,7 +7,7 @@
 
 #include "agent/testing/guarded_node.h"
 #include "model/isolation.h"
-#include "policy/suppress/suppress.h"
+#include "policy/protect/suppress/suppress.h"
 
 namespace tidemark::agent {
 namespace {
@@ -21,9 +21,9 @@ TEST_F(ProtectOff, OffLimitsOfflineWorkAtOnceAndRestoresAfterItEnds) {
   say_all(kQuota80);
   seconds(2);
   say_node(R"("tidemark.io/state":"off")");
-  EXPECT_EQ(quota(), policy::kSuppressQuotaMin_us) << "with the mark, not with the next second";
+  EXPECT_EQ(quota(), policy::protect::kSuppressQuotaMin_us) << "with the mark, not with the next second";
   seconds(5);
-  EXPECT_EQ(quota(), policy::kSuppressQuotaMin_us);
+  EXPECT_EQ(quota(), policy::protect::kSuppressQuotaMin_us);
   end("job");
   seconds(2);
   EXPECT_EQ(quota(), -1);
@@ -32,7 +32,7 @@ TEST_F(ProtectOff, OffLimitsOfflineWorkAtOnceAndRestoresAfterItEnds) {
   offline("job", 0);
   list_pods();
   seconds(2);
-  EXPECT_GT(quota(), policy::kSuppressQuotaMin_us);
+  EXPECT_GT(quota(), policy::protect::kSuppressQuotaMin_us);
 }
 
 // kube-proxy, or what collects logs, has no requests mostly: it lies among BestEffort pods, and would get nothing.
@@ -43,20 +43,20 @@ TEST_F(ProtectOff, OffLimitsEachPodBesideOnlinePods) {
   start();
   say_all(kQuota80);
   seconds(2);
-  ASSERT_GT(quota(), policy::kSuppressQuotaMin_us);
+  ASSERT_GT(quota(), policy::protect::kSuppressQuotaMin_us);
   EXPECT_EQ(guard->status().online_in_besteffort, "kube-system/proxy");
   runs_in(proxy, "17\n");
   say_node(R"("tidemark.io/state":"off")");
   EXPECT_EQ(quota(), -1);
   EXPECT_EQ(quota(proxy), -1);
-  EXPECT_EQ(quota(job), policy::kSuppressQuotaMin_us) << "with the mark, not with the next second";
+  EXPECT_EQ(quota(job), policy::protect::kSuppressQuotaMin_us) << "with the mark, not with the next second";
   EXPECT_EQ(guard->status().refused, 0);
   offline("late", 0);
   list_pods();
   seconds(1);
-  EXPECT_EQ(quota(pods.at("late").path), policy::kSuppressQuotaMin_us);
+  EXPECT_EQ(quota(pods.at("late").path), policy::protect::kSuppressQuotaMin_us);
   say_node();
-  EXPECT_EQ(quota(), policy::kSuppressQuotaMin_us + 40'000) << "in steps: a tenth of 400,000 more";
+  EXPECT_EQ(quota(), policy::protect::kSuppressQuotaMin_us + 40'000) << "in steps: a tenth of 400,000 more";
   EXPECT_EQ(quota(job), -1);
   say_node(R"("tidemark.io/state":"off")");
   end("job");
@@ -75,7 +75,7 @@ TEST_F(ProtectOff, OffWorksWithoutSuppression) {
   ASSERT_EQ(quota(pod), 50'000);
   ASSERT_EQ(quota(container), 50'000);
   say_node(R"("tidemark.io/state":"off")");
-  EXPECT_EQ(quota(), policy::kSuppressQuotaMin_us) << "with the mark, not with the next second";
+  EXPECT_EQ(quota(), policy::protect::kSuppressQuotaMin_us) << "with the mark, not with the next second";
   EXPECT_EQ(quota(pod), -1);
   EXPECT_EQ(quota(container), -1);
   EXPECT_EQ(guard->status().refused, 0);
@@ -89,7 +89,7 @@ TEST_F(ProtectOff, OffWorksWithoutSuppression) {
 // A kernel that tells classes apart has a file in force for each pod, online ones too: off, those go back at once, and
 // what is left ends with offline work.
 TEST_F(ProtectOff, OffEndsWithPriorityPerClass) {
-  machinery.capabilities.effective.set(static_cast<std::size_t>(policy::Knob::kCpuBvt));
+  machinery.capabilities.effective.set(static_cast<std::size_t>(policy::protect::Knob::kCpuBvt));
   const std::string web = pods.at("web").path, job = pods.at("job").path;
   for (const std::string& each : {std::string("kubepods"), std::string("kubepods/burstable"),
                                   std::string("kubepods/besteffort"), web, web + "/webc1", job, job + "/jobc1"}) {
@@ -126,14 +126,14 @@ TEST_F(ProtectOff, LatchOverridesClusterAndSurvivesRestarts) {
     ASSERT_TRUE(set_latch(file, {"root@n1", "disk", {}, ""}));
   }
   say_node(R"("tidemark.io/state":"on")");
-  EXPECT_EQ(quota(), policy::kSuppressQuotaMin_us);
+  EXPECT_EQ(quota(), policy::protect::kSuppressQuotaMin_us);
   EXPECT_TRUE(guard->status().latched);
   EXPECT_EQ(guard->status().by, "root@n1");
   ASSERT_TRUE(clear_latch(run.root() + "/run/latch"));  // as a restart of the machine does
   start();
   seconds(1, false);
   EXPECT_TRUE(guard->status().latched);
-  EXPECT_EQ(quota(), policy::kSuppressQuotaMin_us);
+  EXPECT_EQ(quota(), policy::protect::kSuppressQuotaMin_us);
   ASSERT_TRUE(clear_latch(run.root() + "/run/latch") && clear_latch(run.root() + "/lib/latch"));
   say_all(kQuota80);
   seconds(30);
@@ -147,7 +147,7 @@ TEST_F(ProtectOff, KeptLatchWorksIfItCannotBeCopied) {
   say_all(kQuota80);
   seconds(3);
   EXPECT_TRUE(guard->status().latched);
-  EXPECT_EQ(quota(), policy::kSuppressQuotaMin_us);
+  EXPECT_EQ(quota(), policy::protect::kSuppressQuotaMin_us);
 }
 
 // The kubelet answers no request while the API server is away.
@@ -159,10 +159,10 @@ TEST_F(ProtectOff, LatchWorksBeforeTasksAreKnown) {
   EXPECT_EQ(quota(), -1);
   ASSERT_TRUE(set_latch(run.root() + "/run/latch", {"root@n1", "disk", {}, ""}));
   seconds(1, false);
-  EXPECT_EQ(quota(), policy::kSuppressQuotaMin_us);
+  EXPECT_EQ(quota(), policy::protect::kSuppressQuotaMin_us);
   ASSERT_TRUE(clear_latch(run.root() + "/run/latch"));
   seconds(2, false);
-  EXPECT_EQ(quota(), policy::kSuppressQuotaMin_us) << "kept, until it is known";
+  EXPECT_EQ(quota(), policy::protect::kSuppressQuotaMin_us) << "kept, until it is known";
   list_pods();
   seconds(30);
   EXPECT_EQ(quota(), 320'000);
@@ -180,11 +180,11 @@ TEST_F(ProtectOff, OffTightensQuotaLeftToAnotherWriter) {
   ASSERT_EQ(guard->status().left, 1);
   ASSERT_EQ(quota(), -1);
   say_node(R"("tidemark.io/state":"off")");
-  EXPECT_EQ(quota(), policy::kSuppressQuotaMin_us) << "with the mark, not when the other is silent";
+  EXPECT_EQ(quota(), policy::protect::kSuppressQuotaMin_us) << "with the mark, not when the other is silent";
   EXPECT_EQ(guard->status().left, 0);
   say_node();
   seconds(30);
-  EXPECT_GT(quota(), policy::kSuppressQuotaMin_us);
+  EXPECT_GT(quota(), policy::protect::kSuppressQuotaMin_us);
 }
 
 TEST_F(ProtectOff, ObserveRestoresAllAndKeepsDeciding) {
@@ -201,7 +201,7 @@ TEST_F(ProtectOff, ObserveRestoresAllAndKeepsDeciding) {
 }
 
 TEST_F(ProtectOff, ObserveFlagWritesNothing) {
-  mode = policy::Mode::kObserve;
+  mode = model::Mode::kObserve;
   start();
   say_all(kQuota80);
   seconds(5);
@@ -210,7 +210,7 @@ TEST_F(ProtectOff, ObserveFlagWritesNothing) {
 
 // Safe start of an agent that only observes tightens nothing either.
 TEST_F(ProtectOff, ObserveInSafeStartWritesNothing) {
-  mode = policy::Mode::kObserve;
+  mode = model::Mode::kObserve;
   for (int ends = 0; ends < 4; ++ends) {
     start(false);
     say_node();
@@ -238,7 +238,7 @@ TEST_F(ProtectOff, SafeStartKeepsValuesDespiteObserveOrder) {
   say_node(R"("tidemark.io/state":"observe")");
   seconds(5);
   EXPECT_EQ(quota(), before);
-  net::testing::run_for(loop, node.clock, policy::kHoldWindow);
+  net::testing::run_for(loop, node.clock, policy::state::kHoldWindow);
   seconds(2);
   EXPECT_EQ(quota(), -1);
 }
@@ -268,15 +268,15 @@ TEST_F(ProtectOff, OffLimitsUnlistedRunningWork) {
   runs_in(container, "4711\n");
   end("job");
   seconds(200);
-  EXPECT_EQ(quota(), policy::kSuppressQuotaMin_us);
+  EXPECT_EQ(quota(), policy::protect::kSuppressQuotaMin_us);
   start();
   say_all(kQuota80);
   say_node(R"("tidemark.io/state":"off")");
   seconds(2);
-  EXPECT_EQ(quota(), policy::kSuppressQuotaMin_us) << "nor does an agent that begins anew loosen it";
+  EXPECT_EQ(quota(), policy::protect::kSuppressQuotaMin_us) << "nor does an agent that begins anew loosen it";
   runs_in(container, "0\n");
   seconds(4);
-  EXPECT_EQ(quota(), policy::kSuppressQuotaMin_us) << "in a pid namespace that this agent does not see";
+  EXPECT_EQ(quota(), policy::protect::kSuppressQuotaMin_us) << "in a pid namespace that this agent does not see";
   runs_in(container, "");
   seconds(4);
   EXPECT_EQ(quota(), -1);
@@ -284,7 +284,7 @@ TEST_F(ProtectOff, OffLimitsUnlistedRunningWork) {
 
 // Nothing is killed by off: a pod that uses more memory than its limit would be, where no limit was in force.
 TEST_F(ProtectOff, OffLimitsCpuSetAfterObserve) {
-  mode = policy::Mode::kObserve;
+  mode = model::Mode::kObserve;
   start();
   say_all(kQuota80);
   seconds(2);
@@ -294,7 +294,7 @@ TEST_F(ProtectOff, OffLimitsCpuSetAfterObserve) {
   ASSERT_EQ(quota(), -1);
   say_node(R"("tidemark.io/state":"off")");
   seconds(2);
-  EXPECT_EQ(quota(), policy::kSuppressQuotaMin_us);
+  EXPECT_EQ(quota(), policy::protect::kSuppressQuotaMin_us);
   EXPECT_EQ(value(limit), before);
   say_node();
   seconds(2);

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "agent/testing/guarded_node.h"
-#include "policy/suppress/suppress.h"
+#include "policy/protect/suppress/suppress.h"
 
 namespace tidemark::agent {
 namespace {
@@ -22,7 +22,7 @@ TEST_F(ProtectPeer, ObservesBesideKoordinatorsAgent) {
   end("peer");
   seconds(2);
   EXPECT_EQ(quota(), -1) << "it may only be made anew";
-  net::testing::run_for(loop, node.clock, policy::kPeerStays);
+  net::testing::run_for(loop, node.clock, policy::state::kPeerStays);
   seconds(2);
   EXPECT_FALSE(guard->status().peer_present);
   EXPECT_GT(quota(), 0);
@@ -35,12 +35,12 @@ TEST_F(ProtectPeer, FindsKoordinatorsAgentOutsidePodsAtStart) {
   seconds(2);
   EXPECT_TRUE(guard->status().peer_present);
   EXPECT_EQ(quota(), -1) << "nothing was written beside it";
-  net::testing::run_for(loop, node.clock, 2 * policy::kPeerStays);
+  net::testing::run_for(loop, node.clock, 2 * policy::state::kPeerStays);
   seconds(2);
   EXPECT_TRUE(guard->status().peer_present) << "it is looked for again before it counts as gone";
   node.proc.remove("4711/comm");
   node.proc.remove("4711/status");
-  net::testing::run_for(loop, node.clock, policy::kPeerLook + policy::kPeerStays);
+  net::testing::run_for(loop, node.clock, policy::state::kPeerLook + policy::state::kPeerStays);
   seconds(2);
   EXPECT_FALSE(guard->status().peer_present);
   EXPECT_GT(quota(), 0);
@@ -52,7 +52,7 @@ TEST_F(ProtectPeer, FindsKoordinatorsAgentStartedLater) {
   seconds(2);
   ASSERT_GT(quota(), 0);
   the_peer_runs_beside_pods(4711);
-  net::testing::run_for(loop, node.clock, policy::kPeerLook);
+  net::testing::run_for(loop, node.clock, policy::state::kPeerLook);
   seconds(2);
   EXPECT_TRUE(guard->status().peer_present);
   EXPECT_EQ(quota(), -1);
@@ -115,7 +115,7 @@ TEST_F(ProtectPeer, OffLimitsOfflineWorkBesideKoordinatorsAgent) {
   seconds(2);
   ASSERT_EQ(quota(), -1);
   say_node(R"("tidemark.io/state":"off")");
-  EXPECT_EQ(quota(), policy::kSuppressQuotaMin_us);
+  EXPECT_EQ(quota(), policy::protect::kSuppressQuotaMin_us);
   EXPECT_EQ(condition_reason(guard->status()), "Off");
   EXPECT_EQ(stance_of(Strategy::kCpuPriority), "observe") << "all else is the peer's";
   say_node();
@@ -124,7 +124,7 @@ TEST_F(ProtectPeer, OffLimitsOfflineWorkBesideKoordinatorsAgent) {
   EXPECT_EQ(condition_reason(guard->status()), "PeerPresent");
   ASSERT_TRUE(set_latch(run.root() + "/run/latch", {"root@n1", "disk", {}, ""}));
   seconds(1);
-  EXPECT_EQ(quota(), policy::kSuppressQuotaMin_us);
+  EXPECT_EQ(quota(), policy::protect::kSuppressQuotaMin_us);
 }
 
 TEST_F(ProtectPeer, SecondAgentOnlyReports) {

@@ -7,7 +7,7 @@
 #include "journal/whole_file.h"
 #include "model/isolation.h"
 #include "model/reason.h"
-#include "policy/render/doctor_text.h"
+#include "policy/explain/doctor_text.h"
 
 namespace tidemark::agent {
 namespace {
@@ -26,9 +26,9 @@ std::int64_t number(const Json& json, std::string_view name) {
   const Json* member = json.member(name);
   return member != nullptr && member->is_int() ? member->as_int() : 0;
 }
-std::optional<policy::Knob> knob_named(std::string_view name) {
-  for (std::size_t index = 0; index < policy::kKnobs; ++index) {
-    if (policy::to_string(static_cast<policy::Knob>(index)) == name) return static_cast<policy::Knob>(index);
+std::optional<policy::protect::Knob> knob_named(std::string_view name) {
+  for (std::size_t index = 0; index < policy::protect::kKnobs; ++index) {
+    if (to_string(static_cast<policy::protect::Knob>(index)) == name) return static_cast<policy::protect::Knob>(index);
   }
   return std::nullopt;
 }
@@ -86,9 +86,9 @@ std::string status_json(const AgentStatus& status) {
       .member("trouble", status.oom.trouble)
       .end_object();
   json.member("knobsNotTried", status.trials.not_tried).key("knobs").begin_array();
-  for (const policy::KnobFound& each : status.trials.found) {
+  for (const policy::explain::KnobFound& each : status.trials.found) {
     json.begin_object()
-        .member("knob", policy::to_string(each.knob))
+        .member("knob", to_string(each.knob))
         .member("exists", each.exists)
         .member("accepted", each.accepted)
         .member("effective", each.effective)
@@ -96,7 +96,7 @@ std::string status_json(const AgentStatus& status) {
         .end_object();
   }
   json.end_array().key("measures").begin_array();
-  for (const policy::MeasureFound& each : status.measures) {
+  for (const policy::explain::MeasureFound& each : status.measures) {
     json.begin_object()
         .member("what", each.what)
         .member("there", each.there)
@@ -171,7 +171,7 @@ Result<void> write_status(const std::string& folder, const AgentStatus& status) 
 }
 
 bool awaits(const StrategyStatus& strategy) {
-  return strategy.stance == policy::to_string(policy::Permit::kKeep) &&
+  return strategy.stance == to_string(policy::state::Permit::kKeep) &&
          strategy.reason != model::reason_id(model::Reason::kAgentHolds);
 }
 
@@ -179,13 +179,13 @@ std::string_view condition_reason(const AgentStatus& status) {
   if (status.peer_present && !status.off) return "PeerPresent";
   if (!status.trouble.empty()) return model::kUnable;
   if (status.off) return status.latched ? model::kOffLocally : "Off";
-  const auto any = [&](policy::Permit permit) {
+  const auto any = [&](policy::state::Permit permit) {
     return std::ranges::any_of(status.strategies,
-                               [&](const StrategyStatus& each) { return each.stance == policy::to_string(permit); });
+                               [&](const StrategyStatus& each) { return each.stance == to_string(permit); });
   };
   if (std::ranges::any_of(status.strategies, awaits)) return "Waiting";
-  if (any(policy::Permit::kTighten) || any(policy::Permit::kKeep)) return "Holding";
-  return any(policy::Permit::kEnforce) ? "Enforcing" : "Observing";
+  if (any(policy::state::Permit::kTighten) || any(policy::state::Permit::kKeep)) return "Holding";
+  return any(policy::state::Permit::kEnforce) ? "Enforcing" : "Observing";
 }
 
 std::string ordered_text(std::string_view by, std::string_view why) {
@@ -197,11 +197,12 @@ std::string condition_message(const AgentStatus& status) {
   for (const StrategyStatus& each : status.strategies) {
     if (!out.empty()) out += "; ";
     out += base::cat(model::to_string(each.strategy), ": ", each.stance);
-    if (each.in_force > 0) out += base::cat(" (", policy::in_force_count_text(each.strategy, each.in_force), ")");
+    if (each.in_force > 0)
+      out += base::cat(" (", policy::explain::in_force_count_text(each.strategy, each.in_force), ")");
   }
   out += ordered_text(status.by, status.why);
   if (!status.priority_by.empty()) out += base::cat("; CPU priority by ", status.priority_by);
-  if (const std::string knobs = policy::knobs_text(status.trials.found); !knobs.empty()) {
+  if (const std::string knobs = policy::explain::knobs_text(status.trials.found); !knobs.empty()) {
     out += base::cat("; kernel files ", knobs);
   }
   if (!status.evict_lines.empty()) out += base::cat("; lines of eviction: ", status.evict_lines);

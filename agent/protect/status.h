@@ -12,8 +12,8 @@
 #include "base/result.h"
 #include "model/node_strategy.h"
 #include "model/reason.h"
-#include "policy/doctor/node_findings.h"
-#include "policy/stance/stance.h"
+#include "policy/explain/doctor/node_findings.h"
+#include "policy/state/stance.h"
 
 namespace tidemark::agent {
 
@@ -30,7 +30,7 @@ struct StrategyStatus {
 
 // The result of the trial of the kernel's files, or why there was none.
 struct KnobTrials {
-  std::vector<policy::KnobFound> found;
+  std::vector<policy::explain::KnobFound> found;
   std::string not_tried;
   bool any() const { return !found.empty() || !not_tried.empty(); }
   bool operator==(const KnobTrials&) const = default;
@@ -56,9 +56,9 @@ struct AgentStatus {
   std::string offline_group;         // of all BestEffort pods; "": there is none, or suppression may not write it
   std::string online_in_besteffort;  // pods in it that are not offline; "" if there are none
   std::vector<StrategyStatus> strategies;
-  policy::OomFound oom;
-  KnobTrials trials;                           // at its start; missing from an older agent
-  std::vector<policy::MeasureFound> measures;  // the same
+  policy::explain::OomFound oom;
+  KnobTrials trials;                                    // at its start; missing from an older agent
+  std::vector<policy::explain::MeasureFound> measures;  // the same
   bool operator==(const AgentStatus&) const = default;
 };
 

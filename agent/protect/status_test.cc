@@ -27,8 +27,8 @@ AgentStatus some() {
                     {model::Strategy::kBatchLimits, "observe", "TM-AGENT-002", 0, ""}};
   out.oom = {2, 1, false, "no room"};
   out.measures = {{"run queue", true, false, "/proc/self/schedstat"}, {"disks", false, true, "no diskstats"}};
-  out.trials.found = {{policy::Knob::kCpuBvt, false, false, false, "no cpu.bvt_warp_ns in /x"},
-                      {policy::Knob::kCpuIdle, true, true, true, ""}};
+  out.trials.found = {{policy::protect::Knob::kCpuBvt, false, false, false, "no cpu.bvt_warp_ns in /x"},
+                      {policy::protect::Knob::kCpuIdle, true, true, true, ""}};
   return out;
 }
 
@@ -61,12 +61,13 @@ TEST(AgentStatus, SkipsUnknownTrialsOfOtherVersion) {
   const auto older = parse_status(R"({"schema":1,"strategies":[]})");
   ASSERT_TRUE(older);
   EXPECT_FALSE(older->trials.any());
-  EXPECT_EQ(older->oom, policy::OomFound());
+  EXPECT_EQ(older->oom, policy::explain::OomFound());
   EXPECT_TRUE(older->measures.empty());
   const auto newer = parse_status(
       R"({"schema":1,"strategies":[],"knobs":[{"knob":"cpu.magic","exists":true},{"knob":"cpu.shares","exists":true}]})");
   ASSERT_TRUE(newer);
-  EXPECT_EQ(newer->trials.found, (std::vector<policy::KnobFound>{{policy::Knob::kCpuShares, true, false, false, ""}}));
+  EXPECT_EQ(newer->trials.found,
+            (std::vector<policy::explain::KnobFound>{{policy::protect::Knob::kCpuShares, true, false, false, ""}}));
 }
 
 TEST(AgentStatus, ConditionShowsValuesInForce) {
@@ -79,8 +80,8 @@ TEST(AgentStatus, ConditionShowsValuesInForce) {
             "left to another writer: 1; wanted, and met by no file here: 3");
   status.copilots = "disks of containers: 10 MiB/s written, in force on 1 disk";
   EXPECT_TRUE(condition_message(status).contains("; disks of containers: 10 MiB/s written, in force on 1 disk"));
-  status.trials.found.push_back({policy::Knob::kCpuShares, true, true, true, "the machine is busy"});
-  status.trials.found.push_back({policy::Knob::kMemoryLimit, true, true, false, "nobody met it"});
+  status.trials.found.push_back({policy::protect::Knob::kCpuShares, true, true, true, "the machine is busy"});
+  status.trials.found.push_back({policy::protect::Knob::kMemoryLimit, true, true, false, "nobody met it"});
   EXPECT_TRUE(condition_message(status).contains(
       "; kernel files effective: cpu.idle; not decided: cpu.shares; no effect: memory.limit_in_bytes; only shown"))
       << condition_message(status);

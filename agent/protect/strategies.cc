@@ -8,9 +8,9 @@
 
 #include "agent/enforcer/occupied.h"
 #include "base/text.h"
-#include "policy/limits/limits.h"
-#include "policy/limits/task_groups.h"
-#include "policy/priority/class_weights.h"
+#include "policy/protect/limits/limits.h"
+#include "policy/protect/limits/task_groups.h"
+#include "policy/protect/priority/class_weights.h"
 
 namespace tidemark::agent {
 namespace {
@@ -22,15 +22,15 @@ std::vector<const model::Task*> tasks_of(const TaskSnapshot& snapshot) {
   return out;
 }
 
-std::span<const policy::WorkClass> classes_of(const policy::NodeRules& rules) {
-  return rules.word ? std::span<const policy::WorkClass>(rules.word->classes) : std::span<const policy::WorkClass>();
+std::span<const model::WorkClass> classes_of(const policy::protect::NodeRules& rules) {
+  return rules.word ? std::span<const model::WorkClass>(rules.word->classes) : std::span<const model::WorkClass>();
 }
 
 constexpr std::size_t at(model::Strategy strategy) {
   return static_cast<std::size_t>(strategy);
 }
 
-policy::QosGroups qos_groups(const PodGroups& groups) {
+policy::protect::QosGroups qos_groups(const PodGroups& groups) {
   const linux::Kubepods* kubepods = groups.kubepods();
   if (kubepods == nullptr) return {};
   return {kubepods->qos_path(linux::KubeQos::kGuaranteed), kubepods->qos_path(linux::KubeQos::kBurstable),
@@ -46,7 +46,8 @@ bool runs_in_besteffort(const linux::Hierarchies& hierarchies, const TaskSnapsho
   std::set<std::string, std::less<>> online;
   for (const ListedTask& each : tasks.tasks) {
     const model::Task& task = *each.task;
-    if (task.kind == model::TaskKind::kPod && !policy::is_offline(task) && !task.path.empty()) online.insert(task.path);
+    if (task.kind == model::TaskKind::kPod && !policy::protect::is_offline(task) && !task.path.empty())
+      online.insert(task.path);
   }
   std::vector<Error> troubles;  // an unreadable group counts as occupied
   return Occupied(hierarchies, online, troubles)(qos_groups(groups).besteffort);
@@ -58,9 +59,9 @@ void Strategies::ask_seldom(const StrategyInputs& inputs) {
   steady_.clear();
   limits_ = priorities_ = weights_ = 0;
   const auto tasks = tasks_of(*inputs.tasks);
-  const policy::NodeRules& rules = *inputs.rules;
+  const policy::protect::NodeRules& rules = *inputs.rules;
 
-  policy::PriorityInput priority;
+  policy::protect::PriorityInput priority;
   priority.tasks = tasks;
   priority.groups = qos_groups(*inputs.groups);
   priority.lsr = rules.qos.lsr.cpu;
@@ -68,30 +69,31 @@ void Strategies::ask_seldom(const StrategyInputs& inputs) {
   priority.be = rules.qos.be.cpu;
   priority.cpu_policy = rules.qos.cpu_policy;
   priority.switched_off = machinery_.identity_switched_off;
-  priority.rung = policy::priority_knob(machinery_.capabilities);
+  priority.rung = policy::protect::priority_knob(machinery_.capabilities);
   priority.off = inputs.off;
   priority.own_groups = machinery_.own_groups;
-  auto prioritised = policy::cpu_priority(priority);
+  auto prioritised = policy::protect::cpu_priority(priority);
   refused_ = std::move(prioritised.refused);
 
   // A strategy that only observes sets no idle group, share or quota: the others must know that.
   const auto classes = classes_of(rules);
   const auto sharing =
-      inputs.observed[at(model::Strategy::kClassWeights)] ? std::span<const policy::WorkClass>() : classes;
+      inputs.observed[at(model::Strategy::kClassWeights)] ? std::span<const model::WorkClass>() : classes;
   const bool prioritises = !inputs.observed[at(model::Strategy::kCpuPriority)];
-  const bool idle = prioritises && policy::offline_runs_idle(priority);
-  runs_last_ = prioritises && policy::offline_runs_last(priority);
+  const bool idle = prioritises && policy::protect::offline_runs_idle(priority);
+  runs_last_ = prioritises && policy::protect::offline_runs_last(priority);
   const bool suppressed = (rules.threshold.enable || inputs.off) && !inputs.observed[at(model::Strategy::kCpuSuppress)];
-  policy::LimitsInput limits;
+  policy::protect::LimitsInput limits;
   limits.tasks = tasks;
   limits.cpu_alone = inputs.limits_cpu_alone;
   limits.ratio_percent = inputs.facts->normalization_percent;
   limits.oversold_since = inputs.facts->oversold_since;
-  limits.quota_suppressed = suppressed && rules.threshold.cpu_suppress_policy != policy::SuppressPolicy::kCpuset;
-  limits.group_shares = policy::group_shares_of_limits(sharing, idle);
-  auto limited = policy::batch_limits(limits);
-  auto weighted = policy::class_weights({tasks, classes, idle});
-  oom_plan_ = policy::oom_order({tasks, inputs.facts->size.capacity.memory});
+  limits.quota_suppressed =
+      suppressed && rules.threshold.cpu_suppress_policy != policy::protect::SuppressPolicy::kCpuset;
+  limits.group_shares = policy::protect::group_shares_of_limits(sharing, idle);
+  auto limited = policy::protect::batch_limits(limits);
+  auto weighted = policy::protect::class_weights({tasks, classes, idle});
+  oom_plan_ = policy::protect::oom_order({tasks, inputs.facts->size.capacity.memory});
   limits_ = limited.size();
   priorities_ = prioritised.intents.size();
   weights_ = weighted.intents.size();
@@ -121,7 +123,7 @@ bool Strategies::seldom_due(const StrategyInputs& inputs) {
 
 bool Strategies::is_over(const StrategyInputs& inputs, base::MonotonicTime now) {
   const bool listed = std::ranges::any_of(inputs.tasks->tasks, [](const ListedTask& each) {
-    return each.task->kind != model::TaskKind::kHostApplication && policy::is_offline(*each.task) &&
+    return each.task->kind != model::TaskKind::kHostApplication && policy::protect::is_offline(*each.task) &&
            !each.task->terminal();
   });
   if (!inputs.off || !inputs.known || listed) {
@@ -148,7 +150,7 @@ bool Strategies::ask_suppress(const StrategyInputs& inputs, base::MonotonicTime 
         observer_.observe({inputs.facts, *inputs.measured, *inputs.tasks, *inputs.groups, machinery_.capabilities,
                            inputs.kubelet_static, inputs.off, runs_last_ && !inputs.lacks_priority, refuses_since},
                           now);
-    auto step = policy::suppress(
+    auto step = policy::protect::suppress(
         suppress_state_, seen, inputs.rules != nullptr ? *inputs.rules : unsaid_, now,
         {std::move(suppress_before_), std::move(suppress_plan_), std::move(processors_), std::move(shares_)});
     suppress_before_ = std::exchange(suppress_state_, std::move(step.state));
@@ -161,7 +163,7 @@ bool Strategies::ask_suppress(const StrategyInputs& inputs, base::MonotonicTime 
   return true;
 }
 
-std::span<const policy::KnobWrite> Strategies::ask(const StrategyInputs& inputs, base::MonotonicTime now) {
+std::span<const policy::protect::KnobWrite> Strategies::ask(const StrategyInputs& inputs, base::MonotonicTime now) {
   bool changed = std::exchange(observed_, inputs.observed) != inputs.observed;
   if (inputs.known && seldom_due(inputs)) {
     ask_seldom(inputs);
@@ -175,16 +177,16 @@ std::span<const policy::KnobWrite> Strategies::ask(const StrategyInputs& inputs,
 
 // A strategy that only observes outranks nothing that is written.
 void Strategies::compile() {
-  std::vector<policy::Intent> written, shown;
+  std::vector<policy::protect::Intent> written, shown;
   for (const auto* list : {&steady_, &suppressing_}) {
-    for (const policy::Intent& each : *list) (observed_[at(each.strategy)] ? shown : written).push_back(each);
+    for (const policy::protect::Intent& each : *list) (observed_[at(each.strategy)] ? shown : written).push_back(each);
   }
-  auto compiled = policy::compile(written, machinery_.capabilities);
+  auto compiled = policy::protect::compile(written, machinery_.capabilities);
   writes_ = std::move(compiled.writes);
   unmet_ = 0;
-  for (const auto& list : {compiled.unmet, policy::compile(shown, machinery_.capabilities).unmet}) {
+  for (const auto& list : {compiled.unmet, policy::protect::compile(shown, machinery_.capabilities).unmet}) {
     unmet_ += static_cast<std::size_t>(std::ranges::count_if(
-        list, [](const policy::Unmet& each) { return each.reason != model::Reason::kKnobOutranked; }));
+        list, [](const policy::protect::Unmet& each) { return each.reason != model::Reason::kKnobOutranked; }));
   }
 }
 
@@ -205,7 +207,7 @@ void Strategies::say_steady() {
 
 // Called each second, mostly without changes.
 void Strategies::say_suppress() {
-  const bool quota = suppress_plan_.policy == policy::SuppressPolicy::kCfsQuota;
+  const bool quota = suppress_plan_.policy == policy::protect::SuppressPolicy::kCfsQuota;
   const SaidSuppress now{suppress_plan_.reason, suppress_plan_.policy,
                          quota ? suppress_plan_.quota_us : std::ssize(suppress_plan_.cpus), suppress_plan_.each};
   if (now == said_suppress_) return;
@@ -214,7 +216,7 @@ void Strategies::say_suppress() {
   out = model::reason_id(now.reason);
   if (quota) {
     out += base::cat(": ", now.amount, " us of 100 ms", now.each ? " each" : "");
-  } else if (now.policy == policy::SuppressPolicy::kCpuset) {
+  } else if (now.policy == policy::protect::SuppressPolicy::kCpuset) {
     out += base::cat(": ", now.amount, " processors");
   }
 }

@@ -17,35 +17,35 @@
 #include "agent/tasks/task_list.h"
 #include "base/clock.h"
 #include "linux/topology.h"
-#include "policy/knobs/knobs.h"
-#include "policy/node_rules/node_rules.h"
-#include "policy/priority/cpu_priority.h"
-#include "policy/priority/oom_order.h"
-#include "policy/stance/stance.h"
-#include "policy/suppress/suppress.h"
+#include "policy/protect/knobs.h"
+#include "policy/protect/node_rules.h"
+#include "policy/protect/priority/cpu_priority.h"
+#include "policy/protect/priority/oom_order.h"
+#include "policy/protect/suppress/suppress.h"
+#include "policy/state/stance.h"
 
 namespace tidemark::agent {
 
 // The machine, as detected at the start.
 struct Machinery {
-  policy::Capabilities capabilities;
+  policy::protect::Capabilities capabilities;
   linux::Topology topology;
   bool identity_switched_off = false;  // kernel.sched_group_identity_enabled exists and is 0
   bool own_groups = false;             // of pods: no kubelet writes them
 };
 
 struct StrategyInputs {
-  const NodeFacts* facts = nullptr;          // null: the Node is not known yet
-  const policy::NodeRules* rules = nullptr;  // null: the NodeSLO is not known yet
+  const NodeFacts* facts = nullptr;                   // null: the Node is not known yet
+  const policy::protect::NodeRules* rules = nullptr;  // null: the NodeSLO is not known yet
   const Measured* measured = nullptr;
   const TaskSnapshot* tasks = nullptr;
   const PodGroups* groups = nullptr;
-  bool kubelet_static = false;          // its CPU manager
-  bool known = false;                   // every provider has answered
-  bool off = false;                     // co-location, on this node
-  bool limits_cpu_alone = false;        // policy::Stance
-  bool lacks_priority = false;          // not all values of CPU priority are in the kernel
-  policy::ByStrategy<bool> observed{};  // decided and shown, but not written
+  bool kubelet_static = false;                 // its CPU manager
+  bool known = false;                          // every provider has answered
+  bool off = false;                            // co-location, on this node
+  bool limits_cpu_alone = false;               // policy::Stance
+  bool lacks_priority = false;                 // not all values of CPU priority are in the kernel
+  policy::state::ByStrategy<bool> observed{};  // decided and shown, but not written
 };
 
 class Strategies {
@@ -54,20 +54,20 @@ class Strategies {
       : hierarchies_(hierarchies), machinery_(std::move(machinery)), observer_(hierarchies, machinery_.topology) {}
 
   // All writes, at most one for each file of a group. Valid until the next call.
-  std::span<const policy::KnobWrite> ask(const StrategyInputs& inputs, base::MonotonicTime now);
+  std::span<const policy::protect::KnobWrite> ask(const StrategyInputs& inputs, base::MonotonicTime now);
 
-  const policy::Capabilities& capabilities() const { return machinery_.capabilities; }
+  const policy::protect::Capabilities& capabilities() const { return machinery_.capabilities; }
   // The kill order when the machine is out of memory: of processes, not of files.
-  const policy::OomPlan& oom_plan() const { return oom_plan_; }
+  const policy::protect::OomPlan& oom_plan() const { return oom_plan_; }
   // The reaction tightened offline work between two decisions (agent/reaction): growth begins after a pause, as after a
   // step.
   void narrowed(base::MonotonicTime now) { suppress_state_.grew = now; }
-  const policy::SuppressPlan& suppress_plan() const { return suppress_plan_; }
-  const std::vector<policy::PriorityPlan::Refused>& refused() const {
+  const policy::protect::SuppressPlan& suppress_plan() const { return suppress_plan_; }
+  const std::vector<policy::protect::PriorityPlan::Refused>& refused() const {
     return refused_;
   }  // pods, because of their annotation
   std::size_t unmet() const { return unmet_; }  // wanted values that no file of this kernel can hold
-  const policy::SuppressObservation& suppress_seen() const { return observer_.seen(); }
+  const policy::protect::SuppressObservation& suppress_seen() const { return observer_.seen(); }
   const std::string& says(model::Strategy strategy) const;  // its last decision, in a few words
 
  private:
@@ -79,7 +79,7 @@ class Strategies {
     bool kubepods = false;
     bool off = false;
     bool limits_cpu_alone = false;
-    policy::ByStrategy<bool> observed{};
+    policy::state::ByStrategy<bool> observed{};
     bool operator==(const Seen&) const = default;
   };
   bool seldom_due(const StrategyInputs& inputs);
@@ -96,35 +96,35 @@ class Strategies {
   Machinery machinery_;
   SuppressObserver observer_;
   std::optional<Seen> seen_;
-  policy::NodeRules rules_;
-  const policy::NodeRules unsaid_;      // the rules without settings
-  std::vector<policy::Intent> steady_;  // of all except suppression
+  policy::protect::NodeRules rules_;
+  const policy::protect::NodeRules unsaid_;      // the rules without settings
+  std::vector<policy::protect::Intent> steady_;  // of all except suppression
   std::size_t limits_ = 0, priorities_ = 0, weights_ = 0, unmet_ = 0;
   bool runs_last_ = false;  // offline work, at the last call
-  std::vector<policy::PriorityPlan::Refused> refused_;
-  policy::OomPlan oom_plan_;
-  policy::SuppressState suppress_state_;
-  policy::SuppressPlan suppress_plan_;
-  policy::SuppressState suppress_before_;  // the previous state; reuses its memory
-  policy::ProcessorMemory processors_;
-  policy::ShareMemory shares_;
-  std::vector<policy::Intent> suppressing_;
-  policy::ByStrategy<std::string> says_;
+  std::vector<policy::protect::PriorityPlan::Refused> refused_;
+  policy::protect::OomPlan oom_plan_;
+  policy::protect::SuppressState suppress_state_;
+  policy::protect::SuppressPlan suppress_plan_;
+  policy::protect::SuppressState suppress_before_;  // the previous state; reuses its memory
+  policy::protect::ProcessorMemory processors_;
+  policy::protect::ShareMemory shares_;
+  std::vector<policy::protect::Intent> suppressing_;
+  policy::state::ByStrategy<std::string> says_;
   struct SaidSuppress {
     model::Reason reason = model::Reason::kSuppressOff;
-    std::optional<policy::SuppressPolicy> policy;
+    std::optional<policy::protect::SuppressPolicy> policy;
     std::int64_t amount = 0;
     bool each = false;
     bool operator==(const SaidSuppress&) const = default;
   };
   std::optional<SaidSuppress> said_suppress_;
-  policy::ByStrategy<bool> observed_{};
+  policy::state::ByStrategy<bool> observed_{};
   struct Unlisted {
     base::MonotonicTime looked;
     bool somebody = false;  // processes run in the group of all BestEffort pods
   };
   std::optional<Unlisted> unlisted_;  // while no offline work is listed and the node is off
-  std::vector<policy::KnobWrite> writes_;
+  std::vector<policy::protect::KnobWrite> writes_;
 };
 
 }  // namespace tidemark::agent

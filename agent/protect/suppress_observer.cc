@@ -6,7 +6,7 @@
 #include "linux/cgroup/limit.h"
 #include "linux/cpu_set.h"
 #include "linux/kubepods.h"
-#include "policy/limits/limits.h"
+#include "policy/protect/limits/limits.h"
 
 namespace tidemark::agent {
 namespace {
@@ -46,8 +46,8 @@ void SuppressObserver::take_tasks(const Inputs& inputs, base::MonotonicTime now)
   std::size_t at = 0;  // accounts are in the order of the tasks
   const auto& accounts = inputs.measured.accounts;
   for (const ListedTask& each : inputs.tasks.tasks) {
-    policy::ObservedTask observed{each.task.get(), std::nullopt, false,
-                                  policy::is_refused(*each.task, inputs.refuses_since)};
+    policy::protect::ObservedTask observed{each.task.get(), std::nullopt, false,
+                                           policy::protect::is_refused(*each.task, inputs.refuses_since)};
     while (at < accounts.size() && accounts[at].handle != each.handle && !each.task->path.empty()) ++at;
     const AccountMeasured* account =
         at < accounts.size() && accounts[at].handle == each.handle ? &accounts[at] : nullptr;
@@ -122,7 +122,7 @@ bool SuppressObserver::read_besteffort(const PodGroups& groups) {
   return true;
 }
 
-const policy::SuppressObservation& SuppressObserver::observe(const Inputs& inputs, base::MonotonicTime now) {
+const policy::protect::SuppressObservation& SuppressObserver::observe(const Inputs& inputs, base::MonotonicTime now) {
   seen_.node_off = inputs.off;
   seen_.node_used = milli(inputs.measured.node.cpu_micro, now);
   seen_.capacity.reset();

@@ -16,8 +16,8 @@
 #include "linux/cgroup/hierarchies.h"
 #include "linux/kernel_files.h"
 #include "linux/topology.h"
-#include "policy/knobs/knobs.h"
-#include "policy/suppress/observation.h"
+#include "policy/protect/knobs.h"
+#include "policy/protect/suppress/observation.h"
 
 namespace tidemark::agent {
 
@@ -30,14 +30,14 @@ class SuppressObserver {
     const Measured& measured;
     const TaskSnapshot& tasks;
     const PodGroups& groups;
-    const policy::Capabilities& capabilities;
+    const policy::protect::Capabilities& capabilities;
     bool kubelet_static = false;
     bool off = false;
     bool runs_last = false;                         // offline work, by the kernel's priorities
     std::optional<base::WallTime> refuses_since{};  // work that began later gets the least amount
   };
-  const policy::SuppressObservation& observe(const Inputs& inputs, base::MonotonicTime now);
-  const policy::SuppressObservation& seen() const { return seen_; }  // last
+  const policy::protect::SuppressObservation& observe(const Inputs& inputs, base::MonotonicTime now);
+  const policy::protect::SuppressObservation& seen() const { return seen_; }  // last
 
  private:
   void take_tasks(const Inputs& inputs, base::MonotonicTime now);
@@ -47,7 +47,7 @@ class SuppressObserver {
 
   const linux::Hierarchies& hierarchies_;
   linux::Buffer buffer_{4096};
-  policy::SuppressObservation seen_;
+  policy::protect::SuppressObservation seen_;
   std::optional<linux::Group> besteffort_;
 };
 

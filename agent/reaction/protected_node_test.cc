@@ -8,8 +8,8 @@
 #include "agent/reaction/reactor.h"
 #include "agent/testing/guarded_node.h"
 #include "base/testing/allocations.h"
-#include "policy/reaction/reaction_pace.h"
-#include "policy/suppress/suppress.h"
+#include "policy/protect/reaction/reaction_pace.h"
+#include "policy/protect/suppress/suppress.h"
 
 namespace tidemark::agent {
 namespace {
@@ -110,7 +110,7 @@ TEST_F(Reacting, NothingGrowsRightAfterIt) {
   EXPECT_EQ(quota(), 100'000);
   EXPECT_EQ(says(), "TM-SUPPRESS-004: 100000 us of 100 ms; reaction: ready");
   EXPECT_TRUE(surge(30'000)) << "it goes on rising";
-  EXPECT_EQ(quota(), policy::kSuppressQuotaMin_us);
+  EXPECT_EQ(quota(), policy::protect::kSuppressQuotaMin_us);
 }
 
 // 4 cores × 65 % − 200: 2400 are left, on three processors.
@@ -151,26 +151,26 @@ TEST_F(Reacting, DoesNotOverwriteOff) {
   say_all(kQuota80);
   calm();
   say_node(R"("tidemark.io/state":"off")");
-  ASSERT_EQ(quota(), policy::kSuppressQuotaMin_us);
+  ASSERT_EQ(quota(), policy::protect::kSuppressQuotaMin_us);
   EXPECT_FALSE(surge(9000));
   end("job");
   second(9000);
   second(9000);
-  EXPECT_EQ(quota(), policy::kNoLimit);
+  EXPECT_EQ(quota(), policy::protect::kNoLimit);
   EXPECT_FALSE(surge(9000));
-  EXPECT_EQ(quota(), policy::kNoLimit);
+  EXPECT_EQ(quota(), policy::protect::kNoLimit);
   EXPECT_FALSE(counted("tidemark_agent_reactions_total"));
 }
 
 TEST_F(Reacting, ObserveIsShown) {
-  mode = policy::Mode::kObserve;
+  mode = model::Mode::kObserve;
   start();
   say_all(kQuota80);
   calm();
   ASSERT_TRUE(surge(8200));
   EXPECT_TRUE(counted(R"(tidemark_agent_reactions_total{reason="shown"} 1)"));
   EXPECT_FALSE(surge(8200)) << "the next one a second later at the soonest";
-  EXPECT_EQ(quota(), policy::kNoLimit);
+  EXPECT_EQ(quota(), policy::protect::kNoLimit);
   EXPECT_TRUE(rules.taken.empty());
 }
 
@@ -221,7 +221,7 @@ TEST_F(Reacting, NextAgentRestoresReactionWrites) {
   say_node(R"("tidemark.io/state":"observe")");
   say_rules(kQuota80);
   seconds(2);
-  EXPECT_EQ(quota(), policy::kNoLimit);
+  EXPECT_EQ(quota(), policy::protect::kNoLimit);
   EXPECT_EQ(in_journal(), FoundFile());
 }
 
@@ -260,7 +260,7 @@ TEST_F(Reacting, RepeatedSurgeStopsReaction) {
     second(200);
     if (surge(8200)) ++reactions;
   }
-  EXPECT_EQ(reactions, policy::kReactionsMax);
+  EXPECT_EQ(reactions, policy::protect::kReactionsMax);
   EXPECT_NE(says().find("too often"), std::string::npos) << says();
 }
 

@@ -75,10 +75,10 @@ std::optional<ReactionTaken> ReactionController::withdraw(Enforcer* enforcer, ba
   } else {
     pace_.reacted(now);
   }
-  const policy::ReactionStep& step = order_.steps[taken->step];
+  const policy::protect::ReactionStep& step = order_.steps[taken->step];
   for (std::size_t at = 0; at < taken->files && enforcer != nullptr; ++at) {
     enforcer->wrote(plan_.groups[at], file_of(plan_.policy), order_.bytes[taken->step],
-                    plan_.policy == policy::SuppressPolicy::kCpuset ? 0 : step.amount, step.cpus);
+                    plan_.policy == policy::protect::SuppressPolicy::kCpuset ? 0 : step.amount, step.cpus);
   }
   if (taken->outcome == Outcome::kWrote) {
     seconds_->observe(std::chrono::duration<double>(taken->took).count());
@@ -121,29 +121,31 @@ std::vector<model::AuditLine> ReactionController::audit_lines(const ReactionTake
   return lines;
 }
 
-void ReactionController::arm(const policy::SuppressPlan& decided, const policy::SuppressObservation& seen,
-                             Permit permit, policy::Mode mode, Enforcer& enforcer, base::MonotonicTime now) {
+void ReactionController::arm(const policy::protect::SuppressPlan& decided,
+                             const policy::protect::SuppressObservation& seen, Permit permit, model::Mode mode,
+                             Enforcer& enforcer, base::MonotonicTime now) {
   if (reactor_ != nullptr) says_ = try_to_arm(decided, seen, permit, mode, enforcer, now);
 }
 
 // The amount that was only decided, or that stands as our value. kNoLimit: none.
-std::int64_t ReactionController::in_force(const policy::SuppressPlan& decided, const policy::SuppressObservation& seen,
-                                          bool only_shown, const Enforcer& enforcer) {
-  const bool by_cpus = decided.policy == policy::SuppressPolicy::kCpuset;
+std::int64_t ReactionController::in_force(const policy::protect::SuppressPlan& decided,
+                                          const policy::protect::SuppressObservation& seen, bool only_shown,
+                                          const Enforcer& enforcer) {
+  const bool by_cpus = decided.policy == policy::protect::SuppressPolicy::kCpuset;
   if (by_cpus && cpus_ != decided.cpus) {
     cpus_ = decided.cpus;
     cpus_text_ = text_of(cpus_);
   }
   if (only_shown) return by_cpus ? std::ssize(decided.cpus) : decided.quota_us;
   const auto stands = enforcer.standing(seen.groups.besteffort, by_cpus ? File::kCpusetCpus : File::kCpuQuota);
-  if (!stands) return policy::kNoLimit;
-  if (by_cpus) return *stands == cpus_text_ ? std::ssize(cpus_) : policy::kNoLimit;
-  return base::parse_int(*stands).value_or(policy::kNoLimit);
+  if (!stands) return policy::protect::kNoLimit;
+  if (by_cpus) return *stands == cpus_text_ ? std::ssize(cpus_) : policy::protect::kNoLimit;
+  return base::parse_int(*stands).value_or(policy::protect::kNoLimit);
 }
 
 // Overwrites the previous order: it is nearly always the same.
 void ReactionController::make_order(bool only_shown) {
-  const bool by_cpus = plan_.policy == policy::SuppressPolicy::kCpuset;
+  const bool by_cpus = plan_.policy == policy::protect::SuppressPolicy::kCpuset;
   order_.known = plan_.known;
   order_.only_shown = only_shown;
   if (by_cpus) {
@@ -153,7 +155,7 @@ void ReactionController::make_order(bool only_shown) {
   }
   order_.bytes.resize(plan_.steps.size());
   for (std::size_t at = 0; at < plan_.steps.size(); ++at) {
-    const policy::ReactionStep& step = plan_.steps[at];
+    const policy::protect::ReactionStep& step = plan_.steps[at];
     if (!by_cpus) {
       order_.bytes[at] = base::cat(step.amount);  // the same on v1 and on v2, where the period stays
     } else if (at >= order_.steps.size() || order_.steps[at].cpus != step.cpus || order_.bytes[at].empty()) {
@@ -172,16 +174,17 @@ bool ReactionController::announce(Enforcer& enforcer) const {
 }
 
 // Returns the status text.
-std::string_view ReactionController::try_to_arm(const policy::SuppressPlan& decided,
-                                                const policy::SuppressObservation& seen, Permit permit,
-                                                policy::Mode mode, Enforcer& enforcer, base::MonotonicTime now) {
+std::string_view ReactionController::try_to_arm(const policy::protect::SuppressPlan& decided,
+                                                const policy::protect::SuppressObservation& seen, Permit permit,
+                                                model::Mode mode, Enforcer& enforcer, base::MonotonicTime now) {
   if (!somebody_looks_) return "its thread could not be started";
   if (permit == Permit::kKeep) return "what is in force stays as it is";
-  const bool only_shown = permit == Permit::kPutBack || mode == policy::Mode::kObserve;
-  plan_ = policy::plan_reaction(decided, seen, in_force(decided, seen, only_shown, enforcer), std::move(plan_));
-  if (plan_.standing != policy::ReactionStanding::kReady) {
+  const bool only_shown = permit == Permit::kPutBack || mode == model::Mode::kObserve;
+  plan_ =
+      policy::protect::plan_reaction(decided, seen, in_force(decided, seen, only_shown, enforcer), std::move(plan_));
+  if (plan_.standing != policy::protect::ReactionStanding::kReady) {
     reactor_->close_files();
-    return policy::to_string(plan_.standing);
+    return to_string(plan_.standing);
   }
   if (!pace_.may(now)) return "it reacted too often within a minute";
   if (not_before_ && now < *not_before_) return "it waits for the next decision";

@@ -16,10 +16,10 @@
 #include "base/metrics.h"
 #include "linux/cgroup/hierarchies.h"
 #include "model/audit_line.h"
-#include "policy/pools/modes.h"
-#include "policy/reaction/reaction.h"
-#include "policy/reaction/reaction_pace.h"
-#include "policy/suppress/suppress.h"
+#include "model/settings/modes.h"
+#include "policy/protect/reaction/reaction.h"
+#include "policy/protect/reaction/reaction_pace.h"
+#include "policy/protect/suppress/suppress.h"
 
 namespace tidemark::agent {
 
@@ -42,8 +42,8 @@ class ReactionController {
   std::vector<model::AuditLine> audit_lines(const ReactionTaken& taken) const;
 
   // A decision calls it last. `permit` is that of suppression; `mode` says whether it is also written.
-  void arm(const policy::SuppressPlan& decided, const policy::SuppressObservation& seen, Permit permit,
-           policy::Mode mode, Enforcer& enforcer, base::MonotonicTime now);
+  void arm(const policy::protect::SuppressPlan& decided, const policy::protect::SuppressObservation& seen,
+           Permit permit, model::Mode mode, Enforcer& enforcer, base::MonotonicTime now);
   // Its thread did not start: nothing is armed from here on.
   void nobody_looks() { somebody_looks_ = false; }
 
@@ -51,10 +51,11 @@ class ReactionController {
   std::string_view says() const { return says_; }
 
  private:
-  std::string_view try_to_arm(const policy::SuppressPlan& decided, const policy::SuppressObservation& seen,
-                              Permit permit, policy::Mode mode, Enforcer& enforcer, base::MonotonicTime now);
-  std::int64_t in_force(const policy::SuppressPlan& decided, const policy::SuppressObservation& seen, bool only_shown,
-                        const Enforcer& enforcer);
+  std::string_view try_to_arm(const policy::protect::SuppressPlan& decided,
+                              const policy::protect::SuppressObservation& seen, Permit permit, model::Mode mode,
+                              Enforcer& enforcer, base::MonotonicTime now);
+  std::int64_t in_force(const policy::protect::SuppressPlan& decided, const policy::protect::SuppressObservation& seen,
+                        bool only_shown, const Enforcer& enforcer);
   void make_order(bool only_shown);
   bool announce(Enforcer& enforcer) const;
   void tell(const ReactionTaken& taken);
@@ -64,11 +65,11 @@ class ReactionController {
   base::Log log_;
   base::Registry& metrics_;
   base::Histogram* seconds_ = nullptr;
-  policy::ReactionPlan plan_;       // armed last
-  ReactionOrder order_;             // of it
-  std::vector<std::int32_t> cpus_;  // in force, as `cpus_text_`
+  policy::protect::ReactionPlan plan_;  // armed last
+  ReactionOrder order_;                 // of it
+  std::vector<std::int32_t> cpus_;      // in force, as `cpus_text_`
   std::string cpus_text_;
-  policy::ReactionPace pace_;
+  policy::protect::ReactionPace pace_;
   std::optional<base::MonotonicTime> not_before_;
   std::string_view says_ = "not yet";  // literals
   bool somebody_looks_ = true;

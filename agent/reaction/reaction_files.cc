@@ -41,22 +41,22 @@ std::string_view read_into(int fd, std::span<char> space) {
 
 }  // namespace
 
-File file_of(policy::SuppressPolicy policy) {
-  return policy == policy::SuppressPolicy::kCpuset ? File::kCpusetCpus : File::kCpuQuota;
+File file_of(policy::protect::SuppressPolicy policy) {
+  return policy == policy::protect::SuppressPolicy::kCpuset ? File::kCpusetCpus : File::kCpuQuota;
 }
 
-bool ReactionFiles::is_of_same_groups(const policy::ReactionPlan& plan) const {
+bool ReactionFiles::is_of_same_groups(const policy::protect::ReactionPlan& plan) const {
   return counters_.size() >= kAlwaysThere && counters_[0].group == plan.whole &&
          counters_[1].group == plan.less.front();
 }
 
-bool ReactionFiles::has_counters(const policy::ReactionPlan& plan) const {
+bool ReactionFiles::has_counters(const policy::protect::ReactionPlan& plan) const {
   return is_of_same_groups(plan) &&
          std::ranges::equal(plan.less, std::span(counters_).subspan(1), {}, {}, &Counter::group) &&
          std::ranges::all_of(counters_, [](const Counter& each) { return static_cast<bool>(each.fd); });
 }
 
-bool ReactionFiles::has_written(const policy::ReactionPlan& plan, bool to_write) const {
+bool ReactionFiles::has_written(const policy::protect::ReactionPlan& plan, bool to_write) const {
   return file_ == file_of(plan.policy) && writable_ == to_write &&
          std::ranges::equal(plan.groups, written_, {}, {}, &Held::group);
 }
@@ -69,7 +69,8 @@ void ReactionFiles::close() {
 }
 
 // Counters that are already open keep their values.
-Result<void> ReactionFiles::open_counters(const linux::Hierarchies& hierarchies, const policy::ReactionPlan& plan) {
+Result<void> ReactionFiles::open_counters(const linux::Hierarchies& hierarchies,
+                                          const policy::protect::ReactionPlan& plan) {
   const auto* home = hierarchies.home(File::kCpuUsage);
   version_ = home == nullptr ? linux::Version::kV1 : home->version;
   std::vector<Counter> before = std::exchange(counters_, {});
@@ -93,8 +94,8 @@ Result<void> ReactionFiles::open_counters(const linux::Hierarchies& hierarchies,
   return {};
 }
 
-Result<void> ReactionFiles::open_written(const linux::Hierarchies& hierarchies, const policy::ReactionPlan& plan,
-                                         bool to_write) {
+Result<void> ReactionFiles::open_written(const linux::Hierarchies& hierarchies,
+                                         const policy::protect::ReactionPlan& plan, bool to_write) {
   file_ = file_of(plan.policy);
   writable_ = to_write;
   written_.clear();
@@ -105,7 +106,7 @@ Result<void> ReactionFiles::open_written(const linux::Hierarchies& hierarchies, 
   return {};
 }
 
-Result<bool> ReactionFiles::open(const linux::Hierarchies& hierarchies, const policy::ReactionPlan& plan,
+Result<bool> ReactionFiles::open(const linux::Hierarchies& hierarchies, const policy::protect::ReactionPlan& plan,
                                  bool to_write) {
   const bool others = !is_of_same_groups(plan);
   if (others) close();

@@ -13,16 +13,16 @@
 #include "base/result.h"
 #include "linux/cgroup/files.h"
 #include "linux/cgroup/hierarchies.h"
-#include "policy/reaction/reaction.h"
+#include "policy/protect/reaction/reaction.h"
 
 namespace tidemark::agent {
 
-linux::File file_of(policy::SuppressPolicy policy);
+linux::File file_of(policy::protect::SuppressPolicy policy);
 
 class ReactionFiles {
  public:
   // Files that are already open stay open. True: the set of online groups changed. An error leaves none open.
-  Result<bool> open(const linux::Hierarchies& hierarchies, const policy::ReactionPlan& plan, bool to_write);
+  Result<bool> open(const linux::Hierarchies& hierarchies, const policy::protect::ReactionPlan& plan, bool to_write);
   void close();
 
   // The use of online work since its groups were opened, as far as known; never falls. Offline pods outside the
@@ -47,11 +47,12 @@ class ReactionFiles {
     Fd fd;  // none: the group does not exist (any more)
     std::optional<std::int64_t> last_ns;
   };
-  bool is_of_same_groups(const policy::ReactionPlan& plan) const;
-  bool has_counters(const policy::ReactionPlan& plan) const;
-  bool has_written(const policy::ReactionPlan& plan, bool to_write) const;
-  Result<void> open_counters(const linux::Hierarchies& hierarchies, const policy::ReactionPlan& plan);
-  Result<void> open_written(const linux::Hierarchies& hierarchies, const policy::ReactionPlan& plan, bool to_write);
+  bool is_of_same_groups(const policy::protect::ReactionPlan& plan) const;
+  bool has_counters(const policy::protect::ReactionPlan& plan) const;
+  bool has_written(const policy::protect::ReactionPlan& plan, bool to_write) const;
+  Result<void> open_counters(const linux::Hierarchies& hierarchies, const policy::protect::ReactionPlan& plan);
+  Result<void> open_written(const linux::Hierarchies& hierarchies, const policy::protect::ReactionPlan& plan,
+                            bool to_write);
 
   std::vector<Counter> counters_;                 // of the total, then of the parts to subtract
   bool one_went_ = false;                         // a counter vanished since the last look

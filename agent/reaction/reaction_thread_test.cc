@@ -35,7 +35,7 @@ class OnAThread : public ::testing::Test {
     file << ns << "\n";
   }
   void arm() {
-    policy::ReactionPlan plan;
+    policy::protect::ReactionPlan plan;
     plan.whole = "kubepods";
     plan.less = {"kubepods/besteffort"};
     ReactionOrder order;
@@ -88,7 +88,7 @@ TEST_F(OnAThread, StopsInAnyState) {
     const auto waits = std::move(*ReactionThread::start(loop, reactor, [] {}));
   }
   Reactor other(clock);
-  policy::ReactionPlan plan;
+  policy::protect::ReactionPlan plan;
   plan.whole = "kubepods";
   plan.less = {"kubepods/besteffort"};
   plan.groups = {"kubepods/besteffort"};

@@ -27,7 +27,7 @@ std::optional<ReactionTaken> Reactor::withdraw() {
   return std::nullopt;
 }
 
-Result<void> Reactor::arm(const linux::Hierarchies& hierarchies, const policy::ReactionPlan& plan,
+Result<void> Reactor::arm(const linux::Hierarchies& hierarchies, const policy::protect::ReactionPlan& plan,
                           const ReactionOrder& order) {
   TM_CHECK(state_.load() == kLoops, "withdrawn before it is armed anew");
   TM_TRY(const bool others, files_.open(hierarchies, plan, !order.only_shown));
@@ -61,7 +61,7 @@ bool Reactor::look_now() {
   }
   use_.take({now, *used_ns});
   const auto risen = use_.risen_over(order_.known);
-  const policy::ReactionStep* step = risen ? policy::step_for(order_.steps, *risen) : nullptr;
+  const policy::protect::ReactionStep* step = risen ? policy::protect::step_for(order_.steps, *risen) : nullptr;
   if (step == nullptr) return false;
   taken_ = take(static_cast<std::size_t>(step - order_.steps.data()));
   taken_.risen = *risen;

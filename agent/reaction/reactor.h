@@ -23,13 +23,13 @@
 #include "agent/reaction/reaction_files.h"
 #include "base/clock.h"
 #include "model/resources.h"
-#include "policy/reaction/online_use.h"
-#include "policy/reaction/reaction.h"
+#include "policy/protect/reaction/online_use.h"
+#include "policy/protect/reaction/reaction.h"
 
 namespace tidemark::agent {
 
 struct ReactionOrder {
-  std::vector<policy::ReactionStep> steps;
+  std::vector<policy::protect::ReactionStep> steps;
   std::vector<std::string> bytes;  // of each step, for every file of it
   model::CpuMilli known;           // use of the counted groups, by the decision
   std::string over;                // written only over this
@@ -63,7 +63,8 @@ class Reactor {
   // Returns what was done since arm(), if anything.
   std::optional<ReactionTaken> withdraw();
   // Only while withdrawn. Error: nothing is armed.
-  Result<void> arm(const linux::Hierarchies& hierarchies, const policy::ReactionPlan& plan, const ReactionOrder& order);
+  Result<void> arm(const linux::Hierarchies& hierarchies, const policy::protect::ReactionPlan& plan,
+                   const ReactionOrder& order);
   void close_files();  // only while withdrawn
   // Withdraws for good; ends wait_until_armed().
   void end();
@@ -86,7 +87,7 @@ class Reactor {
   // Owned as the state says.
   ReactionFiles files_;
   ReactionOrder order_;
-  policy::OnlineUse use_;
+  policy::protect::OnlineUse use_;
   ReactionTaken taken_;
 };
 

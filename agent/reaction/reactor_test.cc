@@ -30,7 +30,7 @@ class ReactorTest : public ::testing::TestWithParam<Layout> {
     for (const char* each : {"kubepods", "kubepods/burstable", "kubepods/besteffort"}) node.group(each);
     is_v2 = GetParam() == Layout::kV2;
     put_quota("240000");
-    plan.standing = policy::ReactionStanding::kReady;
+    plan.standing = policy::protect::ReactionStanding::kReady;
     plan.whole = "kubepods";
     plan.less = {"kubepods/besteffort"};
     order.known = CpuMilli{200};
@@ -78,7 +78,7 @@ class ReactorTest : public ::testing::TestWithParam<Layout> {
   testing::KernelNode node{GetParam()};
   bool is_v2 = false;
   std::int64_t online_ns = 7'000'000'000, offline_ns = 3'000'000'000;
-  policy::ReactionPlan plan;
+  policy::protect::ReactionPlan plan;
   ReactionOrder order;
   Reactor reactor{node.clock};
 };
@@ -272,7 +272,7 @@ TEST_P(ReactorTest, WritesManyFilesInOrderOrNone) {
     node.group(each);
     node.cgroups.write(file_of_group(each), "0-2\n");
   }
-  plan.policy = policy::SuppressPolicy::kCpuset;
+  plan.policy = policy::protect::SuppressPolicy::kCpuset;
   plan.groups = groups;
   order.over = "0-2";
   order.bytes = {"0-1", "0-1"};

@@ -6,8 +6,8 @@
 #include "base/text.h"
 #include "linux/kmsg.h"
 #include "model/node_strategy.h"
-#include "policy/knobs/intent.h"
-#include "policy/limits/task_groups.h"
+#include "policy/protect/intent.h"
+#include "policy/protect/limits/task_groups.h"
 
 namespace tidemark::agent {
 namespace {
@@ -36,12 +36,12 @@ std::string name_of(const model::Task& task) {
 }
 
 // The kernel's limit for all offline work: the smaller of CPU set and quota.
-std::optional<std::int64_t> limit_of(const policy::SuppressObservation& seen, std::int64_t cpus) {
+std::optional<std::int64_t> limit_of(const policy::protect::SuppressObservation& seen, std::int64_t cpus) {
   std::optional<std::int64_t> limit;
   if (seen.besteffort_cpus && static_cast<std::int64_t>(seen.besteffort_cpus->size()) < cpus) {
     limit = static_cast<std::int64_t>(seen.besteffort_cpus->size()) * kMilliPerCore;
   }
-  if (seen.besteffort_quota_us && *seen.besteffort_quota_us != policy::kNoLimit) {
+  if (seen.besteffort_quota_us && *seen.besteffort_quota_us != policy::protect::kNoLimit) {
     const std::int64_t quota = *seen.besteffort_quota_us / kQuotaPerMilli_us;
     limit = limit ? std::min(*limit, quota) : quota;
   }
@@ -51,7 +51,7 @@ std::optional<std::int64_t> limit_of(const policy::SuppressObservation& seen, st
 // A task nested in offline work is a part of it.
 bool lies_in_offline(const TaskSnapshot& tasks, const ListedTask& listed) {
   for (auto at = listed.above; at; at = tasks.tasks[*at].above) {
-    if (policy::is_offline(*tasks.tasks[*at].task)) return true;
+    if (policy::protect::is_offline(*tasks.tasks[*at].task)) return true;
   }
   return false;
 }
@@ -151,11 +151,11 @@ void Stretch::take_account(const AccountMeasured& read, base::MonotonicTime now)
   }
 }
 
-void Stretch::take_classes(std::span<const policy::ClassShare> classes) {
+void Stretch::take_classes(std::span<const policy::protect::ClassShare> classes) {
   std::vector<model::ClassRecord>& before = spare_;
   before.swap(classes_);
   classes_.clear();
-  for (const policy::ClassShare& each : classes) {
+  for (const policy::protect::ClassShare& each : classes) {
     const auto known = std::ranges::find(before, each.name, &model::ClassRecord::name);
     auto least = each.satisfaction_permille;
     if (known != before.end() && known->satisfaction_permille) {
@@ -177,7 +177,7 @@ void Stretch::take_tasks(const StretchInputs& inputs) {
     if (read == accounts.end()) continue;
     next = read + 1;
     take_account(*read, now);
-    const bool counts = policy::is_offline(*listed.task) && !lies_in_offline(*inputs.tasks, listed);
+    const bool counts = policy::protect::is_offline(*listed.task) && !lies_in_offline(*inputs.tasks, listed);
     if (counts) cpu += read->use.cpu_micro.last(now).value_or(0) / kMicroPerMilli;
     if (counts) memory += read->use.memory.last(now).value_or(MemoryUse()).without_page_cache;
     if (!is_fresh(read->io, now)) continue;
@@ -199,7 +199,7 @@ void Stretch::take(const StretchInputs& inputs) {
   constexpr auto kSuppress = static_cast<std::size_t>(model::Strategy::kCpuSuppress);
   if (tasks_) take_leave(*inputs.tasks);
   tasks_ = inputs.tasks;
-  stance_ = inputs.stance.off ? "off" : policy::to_string(inputs.stance.permits[kSuppress]);
+  stance_ = inputs.stance.off ? "off" : to_string(inputs.stance.permits[kSuppress]);
   cpus_ = node.cpus;
   memory_total_ = node.memory_total_bytes;
   if (const auto cpu = node.cpu_micro.last(now)) cpu_.add(*cpu / kMicroPerMilli);
@@ -245,7 +245,7 @@ std::optional<model::TaskRecord> Stretch::record_of(const ListedTask& listed, bo
   out.name = task.name;
   out.task = task.identity.task;
   out.group = above(task.path);
-  out.offline = policy::is_offline(task);
+  out.offline = policy::protect::is_offline(task);
   out.cpu_milli = from.cpu.average().value_or(0);
   out.cpu_peak_milli = from.cpu.largest;
   out.memory_bytes = from.memory;

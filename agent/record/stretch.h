@@ -22,9 +22,9 @@
 #include "agent/tasks/task_list.h"
 #include "base/clock.h"
 #include "model/node_record.h"
-#include "policy/stance/stance.h"
-#include "policy/suppress/class_shares.h"
-#include "policy/suppress/observation.h"
+#include "policy/protect/suppress/class_shares.h"
+#include "policy/protect/suppress/observation.h"
+#include "policy/state/stance.h"
 
 namespace tidemark::agent {
 
@@ -34,9 +34,9 @@ inline constexpr std::int64_t kQuietPressurePermille = 10;
 struct StretchInputs {
   const Measured& measured;
   const std::shared_ptr<const TaskSnapshot>& tasks;  // given to the sampler
-  const policy::Stance& stance;
-  const policy::SuppressObservation& suppress;
-  std::span<const policy::ClassShare> classes;
+  const policy::state::Stance& stance;
+  const policy::protect::SuppressObservation& suppress;
+  std::span<const policy::protect::ClassShare> classes;
 };
 
 class Stretch {
@@ -87,7 +87,7 @@ class Stretch {
   Account& account(TaskHandle handle);
   void take_account(const AccountMeasured& read, base::MonotonicTime now);
   void take_tasks(const StretchInputs& inputs);
-  void take_classes(std::span<const policy::ClassShare> classes);
+  void take_classes(std::span<const policy::protect::ClassShare> classes);
   void take_leave(const TaskSnapshot& now);
   std::optional<model::TaskRecord> record_of(const ListedTask& listed, bool whole);
 

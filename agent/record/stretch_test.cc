@@ -21,7 +21,7 @@ struct StretchTest : ::testing::Test {
   StretchTest() {
     measured.node.cpus = 8;
     measured.node.memory_total_bytes = 1000;
-    stance.permits.fill(policy::Permit::kEnforce);
+    stance.permits.fill(policy::state::Permit::kEnforce);
     pass_at(1s);
   }
 
@@ -69,9 +69,9 @@ struct StretchTest : ::testing::Test {
   std::shared_ptr<const TaskSnapshot> tasks = std::make_shared<TaskSnapshot>();
   std::uint64_t changes = 0;
   Measured measured;
-  policy::Stance stance;
-  policy::SuppressObservation suppress;
-  std::vector<policy::ClassShare> classes;
+  policy::state::Stance stance;
+  policy::protect::SuppressObservation suppress;
+  std::vector<policy::protect::ClassShare> classes;
   Stretch stretch{"n1"};
 };
 
@@ -234,7 +234,7 @@ TEST_F(StretchTest, LineHasKernelEvents) {
 }
 
 TEST_F(StretchTest, ReportsLowestSatisfactionOfClass) {
-  policy::ClassShare spark;
+  policy::protect::ClassShare spark;
   spark.name = "spark";
   spark.share = model::CpuMilli{500};
   for (const std::int64_t permille : {900, 300, 0}) {

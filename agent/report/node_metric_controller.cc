@@ -13,17 +13,17 @@ namespace {
 constexpr base::Duration kFirstAlone = std::chrono::seconds(3);  // some readings of a second each
 constexpr base::Duration kWriteLimit = std::chrono::seconds(10);
 
-std::string_view word(policy::ReportWhy why) {
+std::string_view word(policy::sell::ReportWhy why) {
   switch (why) {
-    case policy::ReportWhy::kNotYet:
+    case policy::sell::ReportWhy::kNotYet:
       return "not-yet";
-    case policy::ReportWhy::kNoObject:
+    case policy::sell::ReportWhy::kNoObject:
       return "no-object";
-    case policy::ReportWhy::kInterval:
+    case policy::sell::ReportWhy::kInterval:
       return "interval";
-    case policy::ReportWhy::kLargeChange:
+    case policy::sell::ReportWhy::kLargeChange:
       return "large-change";
-    case policy::ReportWhy::kFailedLast:
+    case policy::sell::ReportWhy::kFailedLast:
       return "failed-last";
   }
   return "";
@@ -57,8 +57,8 @@ NodeMetricController::NodeMetricController(net::EventLoop& loop, kube::Client& c
       rights_(client, client, log),
       objects_(loop, rights_, rights_, log, metrics, random.fork(), only(options_.node_name),
                [this](std::string_view bytes) { return kube::decode_node_metric(bytes, spec_alone(), interner_); }),
-      history_(policy::CollectInForce()),
-      spread_(base::Duration(random.below(static_cast<std::uint64_t>(policy::kReportRetry.count())))),
+      history_(policy::sell::CollectInForce()),
+      spread_(base::Duration(random.below(static_cast<std::uint64_t>(policy::sell::kReportRetry.count())))),
       has_object_(metrics.gauge("tidemark_agent_node_metric", "1 if the agent sees a NodeMetric to write to.")),
       failed_(metrics.counter("tidemark_agent_reports_failed_total", "NodeMetrics that could not be written.")),
       last_report_(metrics.gauge("tidemark_agent_report_time_seconds", "When the last report arrived, since 1970.")),
@@ -79,14 +79,14 @@ std::string NodeMetricController::not_ready() const {
 
 void NodeMetricController::spec_changed(const kube::NodeMetric* metric) {
   if (metric == nullptr) return;  // the last request stays until there is a new one
-  policy::CollectAsked asked;
+  policy::sell::CollectAsked asked;
   if (metric->policy) {
     asked.aggregate_duration_s = metric->policy->aggregate_duration_s;
     asked.report_interval_s = metric->policy->report_interval_s;
     asked.durations = metric->policy->aggregate_durations;
     asked.memory_collect_policy = metric->policy->memory_collect_policy.view();
   }
-  const policy::CollectInForce wanted = policy::collect_in_force(asked, options_.hot_page_cache);
+  const policy::sell::CollectInForce wanted = policy::sell::collect_in_force(asked, options_.hot_page_cache);
   if (wanted == history_.collect()) return;
   if (wanted.memory_not_as_asked) {
     log_.warn("memory is reported without page cache; the kernel lacks the requested value",
@@ -103,24 +103,24 @@ void NodeMetricController::observe(const Observed& observed, model::Resources ca
   history_.observe(observed.readings());
   if (writing_) return;
   const base::MonotonicTime now = observed.readings().at;
-  policy::ReportObservation seen;
-  seen.levels = policy::reported_levels(history_, now);
+  policy::sell::ReportObservation seen;
+  seen.levels = policy::sell::reported_levels(history_, now);
   seen.capacity = capacity;
   seen.back = objects_.core().back_since();
   seen.object_exists = objects_.find({"", options_.node_name}) != nullptr;
   seen.outcome = std::exchange(outcome_, std::nullopt);
   seen.outcome_levels = std::exchange(outcome_levels_, std::nullopt);
   has_object_.set(seen.object_exists ? 1 : 0);
-  policy::ReportConfig config{history_.collect().report_interval, true, spread_};
+  policy::sell::ReportConfig config{history_.collect().report_interval, true, spread_};
   if (options_.alone) config = {config.interval, true, base::Duration(0), kFirstAlone};
-  auto step = policy::report_due(due_, seen, config, now);
+  auto step = policy::sell::report_due(due_, seen, config, now);
   due_ = std::move(step.state);
   if (step.plan.report && options_.write) attempt(observed, step.plan);
 }
 
-void NodeMetricController::attempt(const Observed& observed, const policy::ReportPlan& plan) {
+void NodeMetricController::attempt(const Observed& observed, const policy::sell::ReportPlan& plan) {
   const base::MonotonicTime now = observed.readings().at;
-  policy::usage_report(history_, observed.subjects(), now, loop_.clock().wall(), scratch_, report_);
+  policy::sell::usage_report(history_, observed.subjects(), now, loop_.clock().wall(), scratch_, report_);
   report_.prod_reclaimable.reset();
   report_.prod_peak.reset();
   if (predict_) {
@@ -135,13 +135,14 @@ void NodeMetricController::attempt(const Observed& observed, const policy::Repor
 }
 
 // The status is written whole: a merge would keep fields that it does not name.
-net::Task<void> NodeMetricController::write(std::string body, policy::ReportedLevels told, policy::ReportWhy why) {
+net::Task<void> NodeMetricController::write(std::string body, policy::sell::ReportedLevels told,
+                                            policy::sell::ReportWhy why) {
   kube::WriteOptions options;
   options.subresource = "status";
   const auto written = co_await client_.patch(kube::kNodeMetrics, options_.node_name, kube::PatchType::kJson,
                                               std::move(body), std::move(options), kWriteLimit);
   writing_ = false;
-  outcome_ = written ? policy::ReportOutcome::kArrived : policy::ReportOutcome::kFailed;
+  outcome_ = written ? policy::sell::ReportOutcome::kArrived : policy::sell::ReportOutcome::kFailed;
   if (!written) {
     log_.warn("cannot write the NodeMetric", {{"error", written.error().message}});
     failed_.add();

@@ -1,5 +1,5 @@
 // Keeps the status of the node's NodeMetric up to date: adds samples to windows each second, and writes a report at the
-// interval of the spec, and at once on a large change (policy/usage/report_due.h). The manager creates the object:
+// interval of the spec, and at once on a large change (policy/sell/usage/report_due.h). The manager creates the object:
 // until it exists, samples are kept.
 #pragma once
 
@@ -19,9 +19,9 @@
 #include "kube/intern.h"
 #include "kube/objects.h"
 #include "net/loop.h"
-#include "policy/usage/collect.h"
-#include "policy/usage/report_due.h"
-#include "policy/usage/usage_history.h"
+#include "policy/sell/usage/collect.h"
+#include "policy/sell/usage/report_due.h"
+#include "policy/sell/usage/usage_history.h"
 
 namespace tidemark::agent {
 
@@ -49,14 +49,14 @@ class NodeMetricController {
   // Sets the source of the predicted part of a report; called for each report.
   void predicted_by(std::function<Predicted()> predict) { predict_ = std::move(predict); }
 
-  const policy::UsageHistory& history() const { return history_; }
-  const policy::CollectInForce& collect() const { return history_.collect(); }
+  const policy::sell::UsageHistory& history() const { return history_; }
+  const policy::sell::CollectInForce& collect() const { return history_.collect(); }
   std::string not_ready() const;  // "" if it reports, else what is missing
 
  private:
   void spec_changed(const kube::NodeMetric* metric);
-  void attempt(const Observed& observed, const policy::ReportPlan& plan);
-  net::Task<void> write(std::string body, policy::ReportedLevels told, policy::ReportWhy why);
+  void attempt(const Observed& observed, const policy::sell::ReportPlan& plan);
+  net::Task<void> write(std::string body, policy::sell::ReportedLevels told, policy::sell::ReportWhy why);
 
   net::EventLoop& loop_;
   kube::Client& client_;
@@ -66,12 +66,12 @@ class NodeMetricController {
   NodeMetricOptions options_;
   ReadRights rights_;
   kube::Informer<kube::NodeMetric> objects_;
-  policy::UsageHistory history_;
-  policy::WindowScratch scratch_;
+  policy::sell::UsageHistory history_;
+  policy::sell::WindowScratch scratch_;
   model::NodeMetricReport report_;
-  policy::ReportState due_;
-  std::optional<policy::ReportOutcome> outcome_;
-  std::optional<policy::ReportedLevels> outcome_levels_;
+  policy::sell::ReportState due_;
+  std::optional<policy::sell::ReportOutcome> outcome_;
+  std::optional<policy::sell::ReportedLevels> outcome_levels_;
   std::function<Predicted()> predict_;
   bool writing_ = false;
   bool failing_ = false;

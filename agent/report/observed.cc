@@ -9,20 +9,20 @@
 namespace tidemark::agent {
 namespace {
 
-policy::MemoryReading memory_reading(const std::optional<MemoryUse>& memory) {
-  policy::MemoryReading reading;
+policy::sell::MemoryReading memory_reading(const std::optional<MemoryUse>& memory) {
+  policy::sell::MemoryReading reading;
   if (!memory) return reading;
   reading.without_page_cache_bytes = memory->without_page_cache;
   reading.with_page_cache_bytes = memory->with_page_cache;
   return reading;
 }
 
-policy::UsageReading reading_of(const GroupUse& use, base::MonotonicTime at) {
+policy::sell::UsageReading reading_of(const GroupUse& use, base::MonotonicTime at) {
   return {at, use.cpu_micro.last(at), memory_reading(use.memory.last(at))};
 }
 
-policy::UsageReading system_reading(const Measured& measured, base::MonotonicTime at) {
-  policy::UsageReading reading{at, std::nullopt, {}};
+policy::sell::UsageReading system_reading(const Measured& measured, base::MonotonicTime at) {
+  policy::sell::UsageReading reading{at, std::nullopt, {}};
   if (const auto cpu = measured.system_cpu.last(at)) reading.cpu_micro = cpu->cpu_micro;
   if (const auto memory = measured.system_memory.last(at)) reading.memory = memory_reading(memory->bytes);
   return reading;
@@ -86,7 +86,7 @@ void Observed::take(const Measured& measured, std::shared_ptr<const TaskSnapshot
   }
   name_sources();
   for (const NumaMeasured& node : measured.node.numa) {
-    policy::NumaReading reading;
+    policy::sell::NumaReading reading;
     reading.numa_node_id = node.id;
     reading.reading = {at, node.cpu_micro.last(at), {}};
     const auto memory = node.memory_bytes.last(at);
@@ -103,8 +103,8 @@ void Observed::take(const Measured& measured, std::shared_ptr<const TaskSnapshot
                numa_readings_};
 }
 
-void Observed::add_to_source(std::string_view source, const policy::UsageReading& reading) {
-  const auto at = std::ranges::find(source_readings_, source, &policy::NamedReading::name);
+void Observed::add_to_source(std::string_view source, const policy::sell::UsageReading& reading) {
+  const auto at = std::ranges::find(source_readings_, source, &policy::sell::NamedReading::name);
   if (at == source_readings_.end()) {
     source_readings_.push_back({source, reading});
     return;
@@ -115,8 +115,8 @@ void Observed::add_to_source(std::string_view source, const policy::UsageReading
 }
 
 void Observed::name_sources() {
-  for (policy::NamedReading& each : source_readings_) {
-    if (std::ranges::find(host_readings_, each.name, &policy::NamedReading::name) != host_readings_.end()) {
+  for (policy::sell::NamedReading& each : source_readings_) {
+    if (std::ranges::find(host_readings_, each.name, &policy::sell::NamedReading::name) != host_readings_.end()) {
       each.name = source_names_.emplace_back(base::cat("copilot ", each.name));
     }
     offline_beside_pods_.push_back(each.name);

@@ -17,8 +17,8 @@
 
 #include "agent/sampler/measured.h"
 #include "agent/tasks/task_list.h"
-#include "policy/usage/report.h"
-#include "policy/usage/usage_history.h"
+#include "policy/sell/usage/report.h"
+#include "policy/sell/usage/usage_history.h"
 
 namespace tidemark::agent {
 
@@ -28,25 +28,25 @@ class Observed {
   void take(const Measured& measured, std::shared_ptr<const TaskSnapshot> tasks);
 
   // Valid until the next take().
-  const policy::NodeReadings& readings() const { return readings_; }
-  policy::ReportSubjects subjects() const { return {pods_, host_applications_}; }
+  const policy::sell::NodeReadings& readings() const { return readings_; }
+  policy::sell::ReportSubjects subjects() const { return {pods_, host_applications_}; }
   // Names of the offline host applications that are not nested in another one: each use once.
   const std::vector<std::string_view>& offline_beside_pods() const { return offline_beside_pods_; }
   const std::shared_ptr<const TaskSnapshot>& tasks() const { return tasks_; }
 
  private:
-  void add_to_source(std::string_view source, const policy::UsageReading& reading);
+  void add_to_source(std::string_view source, const policy::sell::UsageReading& reading);
   void name_sources();
 
   std::shared_ptr<const TaskSnapshot> tasks_;
-  policy::NodeReadings readings_;
-  std::vector<policy::NamedReading> pod_readings_;
-  std::vector<policy::NamedReading> host_readings_;
-  std::vector<policy::NamedReading> source_readings_;
+  policy::sell::NodeReadings readings_;
+  std::vector<policy::sell::NamedReading> pod_readings_;
+  std::vector<policy::sell::NamedReading> host_readings_;
+  std::vector<policy::sell::NamedReading> source_readings_;
   std::deque<std::string> source_names_;  // of those with the prefixed name
-  std::vector<policy::NumaReading> numa_readings_;
-  std::vector<policy::ReportedPod> pods_;
-  std::vector<policy::ReportedHostApplication> host_applications_;
+  std::vector<policy::sell::NumaReading> numa_readings_;
+  std::vector<policy::sell::ReportedPod> pods_;
+  std::vector<policy::sell::ReportedHostApplication> host_applications_;
   std::vector<std::string_view> offline_beside_pods_;
 };
 

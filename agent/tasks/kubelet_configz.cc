@@ -15,7 +15,7 @@ net::Task<void> KubeletConfigz::run() {
   }
 }
 
-void KubeletConfigz::take(Result<policy::KubeletFound> said) {
+void KubeletConfigz::take(Result<policy::evict::KubeletFound> said) {
   if (said) {
     if (!std::exchange(told_, "").empty()) log_.info("read the kubelet's configuration");
     found_ = std::move(*said);

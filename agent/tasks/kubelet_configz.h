@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "net/http_client.h"
 #include "net/loop.h"
-#include "policy/doctor/node_findings.h"
+#include "policy/explain/doctor/node_findings.h"
 
 namespace tidemark::agent {
 
@@ -28,16 +28,16 @@ class KubeletConfigz {
 
   net::Task<void> run();
 
-  const std::optional<policy::KubeletFound>& found() const { return found_; }  // nullopt: it never answered
+  const std::optional<policy::evict::KubeletFound>& found() const { return found_; }  // nullopt: it never answered
 
  private:
-  void take(Result<policy::KubeletFound> said);
+  void take(Result<policy::evict::KubeletFound> said);
 
   net::EventLoop& loop_;
   net::HttpTransport& transport_;
   std::function<std::string()> bearer_;
   base::Log log_;
-  std::optional<policy::KubeletFound> found_;
+  std::optional<policy::evict::KubeletFound> found_;
   std::string told_;  // the last reported failure
 };
 

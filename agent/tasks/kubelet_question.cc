@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "policy/doctor/kubelet_configz.h"
+#include "policy/explain/doctor/kubelet_configz.h"
 
 namespace tidemark::agent {
 namespace {
@@ -37,12 +37,12 @@ net::Task<Result<std::string>> ask_kubelet(net::HttpTransport& transport, std::s
   co_return std::move(response.body);
 }
 
-net::Task<Result<policy::KubeletFound>> ask_configz(net::HttpTransport& transport, std::string bearer) {
+net::Task<Result<policy::evict::KubeletFound>> ask_configz(net::HttpTransport& transport, std::string bearer) {
   constexpr KubeletQuestion kConfigz{
       "/configz", "its configuration",
       "grant `get` of nodes/configz, which kubelets know from Kubernetes 1.33 on; older ones know only nodes/proxy"};
   TM_CO_TRY(const std::string text, co_await ask_kubelet(transport, std::move(bearer), kConfigz, kKubeletAnswerLimit));
-  auto found = policy::parse_kubelet_configz(text);
+  auto found = policy::explain::parse_kubelet_configz(text);
   if (!found) co_return fail(std::move(found).error().within("the kubelet's configz"));
   co_return found;
 }

@@ -8,7 +8,7 @@
 #include "base/result.h"
 #include "net/http_client.h"
 #include "net/loop.h"
-#include "policy/doctor/node_findings.h"
+#include "policy/explain/doctor/node_findings.h"
 
 namespace tidemark::agent {
 
@@ -26,6 +26,6 @@ net::Task<Result<std::string>> ask_kubelet(net::HttpTransport& transport, std::s
                                            base::Duration limit);
 
 // The relevant part of its configuration: GET /configz, which needs the permission nodes/configz.
-net::Task<Result<policy::KubeletFound>> ask_configz(net::HttpTransport& transport, std::string bearer);
+net::Task<Result<policy::evict::KubeletFound>> ask_configz(net::HttpTransport& transport, std::string bearer);
 
 }  // namespace tidemark::agent

@@ -69,7 +69,9 @@ class NodeTasks {
   const std::shared_ptr<const TaskSnapshot>& snapshot() { return list_->snapshot(); }
   std::span<const TaskProvider* const> providers() const { return list_->providers(); }
   // The kubelet's configuration; null: not known yet.
-  const policy::KubeletFound* kubelet() const { return configz_ && configz_->found() ? &*configz_->found() : nullptr; }
+  const policy::evict::KubeletFound* kubelet() const {
+    return configz_ && configz_->found() ? &*configz_->found() : nullptr;
+  }
   const PodGroups& groups() const { return groups_; }
   // The copilot that lists this task now; null: none does.
   copilot::Client* copilot_of(const model::Task& task);

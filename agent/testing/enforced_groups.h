@@ -104,11 +104,11 @@ class EnforcedGroups : public ::testing::TestWithParam<Where> {
     if (own) return machine;
     return rules;
   }
-  const Enforced& carry_out(const std::vector<policy::KnobWrite>& wanted,
+  const Enforced& carry_out(const std::vector<policy::protect::KnobWrite>& wanted,
                             const Permits& permits = all(Permit::kEnforce)) {
     return enforcer->carry_out(wanted, permits);
   }
-  const Enforced& carry_out_off(const std::vector<policy::KnobWrite>& wanted) {
+  const Enforced& carry_out_off(const std::vector<policy::protect::KnobWrite>& wanted) {
     return enforcer->carry_out(wanted, all(Permit::kEnforce), true);
   }
   // One that cannot look at anything in the moment in which it begins.
@@ -148,20 +148,21 @@ class EnforcedGroups : public ::testing::TestWithParam<Where> {
     return v2() ? base::cat(number == "-1" ? "max" : number, " 100000") : std::string(number);
   }
 
-  policy::KnobWrite quota_of(std::string_view below, std::int64_t quota) const {
-    return {path(below), policy::Knob::kCpuQuota,       quota,
-            {},          model::Strategy::kCpuSuppress, model::Reason::kSuppressUnderLine};
+  policy::protect::KnobWrite quota_of(std::string_view below, std::int64_t quota) const {
+    return {path(below), policy::protect::Knob::kCpuQuota, quota,
+            {},          model::Strategy::kCpuSuppress,    model::Reason::kSuppressUnderLine};
   }
-  policy::KnobWrite cpus_of(std::string_view below, std::vector<std::int32_t> cpus) const {
-    return {path(below),     policy::Knob::kCpusetCpus,     0,
-            std::move(cpus), model::Strategy::kCpuSuppress, model::Reason::kSuppressUnderLine};
+  policy::protect::KnobWrite cpus_of(std::string_view below, std::vector<std::int32_t> cpus) const {
+    return {path(below),     policy::protect::Knob::kCpusetCpus, 0,
+            std::move(cpus), model::Strategy::kCpuSuppress,      model::Reason::kSuppressUnderLine};
   }
-  policy::KnobWrite idle_of(std::string_view below) const {
-    return {path(below), policy::Knob::kCpuIdle, 1, {}, model::Strategy::kCpuPriority, model::Reason::kPriorityByClass};
+  policy::protect::KnobWrite idle_of(std::string_view below) const {
+    return {path(below), policy::protect::Knob::kCpuIdle, 1,
+            {},          model::Strategy::kCpuPriority,   model::Reason::kPriorityByClass};
   }
-  policy::KnobWrite shares_of(std::string_view below, std::int64_t shares) const {
-    return {path(below), policy::Knob::kCpuShares,      shares,
-            {},          model::Strategy::kBatchLimits, model::Reason::kLimitFromBatch};
+  policy::protect::KnobWrite shares_of(std::string_view below, std::int64_t shares) const {
+    return {path(below), policy::protect::Knob::kCpuShares, shares,
+            {},          model::Strategy::kBatchLimits,     model::Reason::kLimitFromBatch};
   }
   bool told(const Enforced& enforced, model::Reason reason) const {
     return std::ranges::any_of(enforced.deeds, [&](const Deed& deed) { return deed.reason == reason; });

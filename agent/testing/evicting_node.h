@@ -27,14 +27,14 @@ inline constexpr base::Duration kGoodFor = std::chrono::seconds(2);  // what is 
 // Ends tasks, with the answer that the test sets.
 class TakingHands final : public EvictionHands {
  public:
-  policy::EvictOutcome answer = policy::EvictOutcome::kAccepted;
+  policy::evict::EvictOutcome answer = policy::evict::EvictOutcome::kAccepted;
   std::vector<std::string> asked, killed;
   std::vector<model::Reason> why;  // of all of them
   base::Duration grace{};          // of the last one that was asked
   std::size_t in_group = 1;        // of whomever it kills
 
-  net::Task<policy::EvictOutcome> ask(const model::Task& task, model::Reason reason, base::Duration granted,
-                                      bool /*itself*/) override {
+  net::Task<policy::evict::EvictOutcome> ask(const model::Task& task, model::Reason reason, base::Duration granted,
+                                             bool /*itself*/) override {
     asked.push_back(task.name);
     grace = granted;
     why.push_back(reason);
@@ -53,7 +53,7 @@ class EvictingNode : public ::testing::Test {
     facts.size.capacity = facts.size.allocatable = {model::CpuMilli{8000}, model::MemoryBytes{16 * kGiB}};
     rules.threshold.enable = true;
     rules.threshold.memory_evict_percent = 70;
-    gates.set(policy::EvictFeature::kBeMemory);
+    gates.set(policy::evict::EvictFeature::kBeMemory);
     begin();
   }
 
@@ -66,7 +66,7 @@ class EvictingNode : public ::testing::Test {
   }
   // Offline work ends where it has less than 30 % of the processors that it asked for, over a minute.
   void begin_by_satisfaction() {
-    gates.set(policy::EvictFeature::kBeCpu);
+    gates.set(policy::evict::EvictFeature::kBeCpu);
     rules.threshold.cpu_evict_satisfaction_lower_percent = 30;
     rules.threshold.cpu_evict_satisfaction_upper_percent = 60;
     rules.threshold.cpu_evict_window_s = 60;
@@ -141,10 +141,10 @@ class EvictingNode : public ::testing::Test {
   base::Registry metrics;
   TakingHands hands;
   NodeFacts facts;
-  policy::NodeRules rules;
-  policy::EvictSwitches gates;
+  policy::protect::NodeRules rules;
+  policy::evict::EvictSwitches gates;
   bool alone = false;  // on a machine of its own
-  policy::Permit permit = policy::Permit::kEnforce;
+  policy::state::Permit permit = policy::state::Permit::kEnforce;
   std::map<std::string, std::pair<TaskPointer, std::int64_t>> pods;  // with what it uses
   std::int64_t other_gib = 8;
   std::int64_t read_gib = 0;  // of files, lately: available, and used as the kubelet counts

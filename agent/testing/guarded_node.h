@@ -25,7 +25,7 @@
 #include "linux/testing/kernel_rules.h"
 #include "net/loop.h"
 #include "net/testing/loop.h"
-#include "policy/node_rules/read.h"
+#include "policy/settings/nodeslo/read_rules.h"
 
 namespace tidemark::agent::testing {
 
@@ -112,8 +112,9 @@ class GuardedNode : public ::testing::Test {
   GuardedNode() {
     for (const char* each : {"kubepods", "kubepods/burstable", "kubepods/besteffort"}) make_group(each);
     machinery.topology.processors = {{0, 0, 0, 0}, {1, 1, 0, 0}, {2, 2, 0, 0}, {3, 3, 0, 0}};
-    for (const policy::Knob each : {policy::Knob::kCpuShares, policy::Knob::kCpuQuota, policy::Knob::kCpuIdle,
-                                    policy::Knob::kCpusetCpus, policy::Knob::kMemoryLimit}) {
+    for (const policy::protect::Knob each :
+         {policy::protect::Knob::kCpuShares, policy::protect::Knob::kCpuQuota, policy::protect::Knob::kCpuIdle,
+          policy::protect::Knob::kCpusetCpus, policy::protect::Knob::kMemoryLimit}) {
       machinery.capabilities.effective.set(static_cast<std::size_t>(each));
     }
     node.proc.write("sys/kernel/random/boot_id", "b1\n");
@@ -164,8 +165,8 @@ class GuardedNode : public ::testing::Test {
   }
   void the_peer_comes() {
     online("peer", 0);
-    pods.at("peer").ns = policy::kPeersNamespace;
-    pods.at("peer").containers[0].name = policy::kPeersContainer;
+    pods.at("peer").ns = policy::state::kPeersNamespace;
+    pods.at("peer").containers[0].name = policy::state::kPeersContainer;
     list_pods();
   }
   // As systemd starts it, or another user (`uid`); in a container if `nested`.
@@ -208,7 +209,7 @@ class GuardedNode : public ::testing::Test {
     say_spec(base::cat(R"({"resourceUsedThresholdWithBE":{)", threshold, "}}"));
   }
   void say_spec(std::string_view spec) {
-    auto step = policy::next_node_rules({}, spec);
+    auto step = policy::settings::next_node_rules({}, spec);
     ASSERT_TRUE(step.problems.empty()) << step.problems[0].part << ": " << step.problems[0].why;
     guard->use_rules(std::move(step.rules));
   }
@@ -259,7 +260,7 @@ class GuardedNode : public ::testing::Test {
   base::Registry metrics;
   TakingWriter writer;
   Machinery machinery;
-  policy::Mode mode = policy::Mode::kEnforce;
+  model::Mode mode = model::Mode::kEnforce;
   std::string only_shows;
   Reactor* reactor = nullptr;
   std::vector<model::AuditLine> audited;

@@ -23,7 +23,7 @@ from driver.paths import ROOT
 from harness import figure
 
 EDITED, HEADER = ROOT / "policy" / "evict" / "victims.cc", ROOT / "model" / "resources.h"
-TEST_PROGRAM = "policy_test"
+TEST_PROGRAM = "policy_evict_test"
 EDITS = 3
 
 

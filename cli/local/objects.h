@@ -17,7 +17,7 @@
 #include "model/qos.h"
 #include "model/resources.h"
 #include "net/loop.h"
-#include "policy/local_queue/queue_types.h"
+#include "policy/single_node/queue_types.h"
 
 namespace tidemark::cli {
 
@@ -36,8 +36,8 @@ struct PodSeen {
   std::string job, job_uid;  // the Job that it belongs to
   bool offline = false;
   model::PriorityClass priority_class = model::PriorityClass::kNone;
-  policy::QueuePod queued;  // of one that waits: as its queue sees it
-  model::Resources asked;   // of any class
+  policy::single_node::QueuePod queued;  // of one that waits: as its queue sees it
+  model::Resources asked;                // of any class
   model::PodPhase phase = model::PodPhase::kUnknown;
   std::string reason, message;  // of a pod that failed as a whole
   std::optional<base::WallTime> created, deleted;

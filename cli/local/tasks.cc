@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 #include "model/pod_id.h"
-#include "policy/local_queue/local_queue.h"
+#include "policy/single_node/local_queue.h"
 
 namespace tidemark::cli {
 namespace {
@@ -69,15 +69,15 @@ using Queue = std::map<const PodSeen*, Place>;
 // one wait; if the clock was not set, that is the order of creation.
 Queue queue_of(const LocalObjects& objects) {
   std::vector<const PodSeen*> pods;
-  std::vector<policy::QueueWaiting> waiting;
+  std::vector<policy::single_node::QueueWaiting> waiting;
   for (const PodSeen& pod : objects.pods) {
     if (!pod.waits()) continue;
     pods.push_back(&pod);
     waiting.push_back({&pod.queued});
   }
-  policy::LocalQueueInputs inputs;
+  policy::single_node::LocalQueueInputs inputs;
   inputs.waiting = waiting;
-  const policy::LocalQueuePlan plan = policy::local_queue(inputs);
+  const policy::single_node::LocalQueuePlan plan = policy::single_node::local_queue(inputs);
   Queue out;
   for (std::size_t i = 0; i < pods.size(); ++i) {
     if (plan.outcomes[i]) out[pods[i]] = {plan.outcomes[i]->position, plan.outcomes[i]->of};

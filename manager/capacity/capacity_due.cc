@@ -22,13 +22,13 @@ bool lowers(const model::ExtendedResources& wanted, const model::ExtendedResourc
 }
 
 // What is taken back by order, or because of evictions, is so by any amount.
-policy::WriteDecision is_taken_back(const NodeDecision& decision) {
+policy::sell::WriteDecision is_taken_back(const NodeDecision& decision) {
   const auto& published = decision.snapshot.published;
   const auto& plan = decision.plan();
   const bool less = lowers(plan.publish, published);
   const bool origin_ends = decision.snapshot.origin && plan.origin && *decision.snapshot.origin != model::Resources{} &&
                            *plan.origin == model::Resources{};
-  if (decision.standing.state.strictest() >= policy::NodeState::kDraining && (less || origin_ends)) {
+  if (decision.standing.state.strictest() >= model::NodeState::kDraining && (less || origin_ends)) {
     return {true, model::Reason::kWriteState};
   }
   if (!less || !(decision.offer.stopped || decision.offer.backs_off)) return {};
@@ -37,27 +37,27 @@ policy::WriteDecision is_taken_back(const NodeDecision& decision) {
 
 }  // namespace
 
-policy::WriteDecision is_cut(const NodeDecision& decision) {
-  const auto cut = policy::needs_cut_write(decision.snapshot.published, decision.plan().publish);
+policy::sell::WriteDecision is_cut(const NodeDecision& decision) {
+  const auto cut = policy::sell::needs_cut_write(decision.snapshot.published, decision.plan().publish);
   if (cut.write || !decision.snapshot.origin || !decision.plan().origin) return cut;
-  return policy::needs_cut_write(as_extended(*decision.snapshot.origin), as_extended(*decision.plan().origin));
+  return policy::sell::needs_cut_write(as_extended(*decision.snapshot.origin), as_extended(*decision.plan().origin));
 }
 
-policy::WriteThresholds write_thresholds(const NodeDecision& decision) {
-  policy::WriteThresholds thresholds(decision.strategy().values);
+policy::sell::WriteThresholds write_thresholds(const NodeDecision& decision) {
+  policy::sell::WriteThresholds thresholds(decision.strategy().values);
   thresholds.refresh_s = std::max<std::int64_t>(thresholds.refresh_s, 1);
   thresholds.difference = std::max(thresholds.difference, 0.0);
   return thresholds;
 }
 
-policy::WriteDecision worth_a_write(const NodeDecision& decision, std::optional<base::Duration> since_write) {
-  if (decision.plan().action == policy::PlanAction::kHold) return {};
+policy::sell::WriteDecision worth_a_write(const NodeDecision& decision, std::optional<base::Duration> since_write) {
+  if (decision.plan().action == policy::sell::PlanAction::kHold) return {};
   if (const auto taken_back = is_taken_back(decision); taken_back.write) return taken_back;
-  const policy::WriteThresholds thresholds = write_thresholds(decision);
+  const policy::sell::WriteThresholds thresholds = write_thresholds(decision);
   const auto needed =
-      policy::needs_write(decision.snapshot.published, decision.plan().publish, since_write, thresholds);
+      policy::sell::needs_write(decision.snapshot.published, decision.plan().publish, since_write, thresholds);
   if (needed.write || !decision.plan().origin) return needed;
-  const bool cuts_at_once = decision.strategy().profile == policy::Profile::kTidemark;
+  const bool cuts_at_once = decision.strategy().profile == model::Profile::kTidemark;
   if (cuts_at_once) {
     if (const auto cut = is_cut(decision); cut.write) return cut;
   }
@@ -65,8 +65,8 @@ policy::WriteDecision worth_a_write(const NodeDecision& decision, std::optional<
   // What batch may use can move while what Kubernetes gets of it stands still (YARN holds all): YARN must hear of it
   // too.
   if (!decision.snapshot.origin) return {true, model::Reason::kWriteAppears};
-  return policy::needs_write(as_extended(*decision.snapshot.origin), as_extended(*decision.plan().origin),
-                             base::Duration(0), thresholds);
+  return policy::sell::needs_write(as_extended(*decision.snapshot.origin), as_extended(*decision.plan().origin),
+                                   base::Duration(0), thresholds);
 }
 
 std::optional<base::Duration> look_again(const NodeDecision& decision, base::WallTime now) {

@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "manager/capacity/decide.h"
-#include "policy/overcommit/writes.h"
+#include "policy/sell/overcommit/writes.h"
 
 namespace tidemark::manager {
 
@@ -14,13 +14,13 @@ namespace tidemark::manager {
 inline constexpr std::chrono::hours kLookAgainMax(24);
 
 // Lower limits for the thresholds: a node annotation has no range, and below these every pass would write.
-policy::WriteThresholds write_thresholds(const NodeDecision& decision);
+policy::sell::WriteThresholds write_thresholds(const NodeDecision& decision);
 
 // Compares the amounts and the origin. `since_write`: time since the last write of this process; nullopt: none.
-policy::WriteDecision worth_a_write(const NodeDecision& decision, std::optional<base::Duration> since_write);
+policy::sell::WriteDecision worth_a_write(const NodeDecision& decision, std::optional<base::Duration> since_write);
 
 // Whether Kubernetes' offer or the total batch amount gets smaller.
-policy::WriteDecision is_cut(const NodeDecision& decision);
+policy::sell::WriteDecision is_cut(const NodeDecision& decision);
 
 // How long from now; nullopt: only an event changes it.
 std::optional<base::Duration> look_again(const NodeDecision& decision, base::WallTime now);

@@ -34,11 +34,11 @@ void write_amounts(base::JsonWriter& json, std::string_view list, const Capacity
   json.end_object();
 }
 
-void write_annotation(base::JsonWriter& json, std::string_view key, policy::AnnotationAction action,
+void write_annotation(base::JsonWriter& json, std::string_view key, policy::sell::AnnotationAction action,
                       const std::string& text) {
-  if (action == policy::AnnotationAction::kSet) {
+  if (action == policy::sell::AnnotationAction::kSet) {
     json.member(key, std::string_view(text));
-  } else if (action == policy::AnnotationAction::kRemove) {
+  } else if (action == policy::sell::AnnotationAction::kRemove) {
     json.key(key).null();
   }
 }
@@ -55,14 +55,14 @@ bool carries_text(const kube::Node& node, std::string_view key, std::string_view
   return carried != nullptr && carried->view() == text;
 }
 
-bool carries_annotation(const kube::Node& node, std::string_view key, policy::AnnotationAction action,
+bool carries_annotation(const kube::Node& node, std::string_view key, policy::sell::AnnotationAction action,
                         const std::string& text) {
   switch (action) {
-    case policy::AnnotationAction::kKeep:
+    case policy::sell::AnnotationAction::kKeep:
       return true;
-    case policy::AnnotationAction::kSet:
+    case policy::sell::AnnotationAction::kSet:
       return carries_text(node, key, text);
-    case policy::AnnotationAction::kRemove:
+    case policy::sell::AnnotationAction::kRemove:
       return !node.meta.annotations.has(key);
   }
   return false;

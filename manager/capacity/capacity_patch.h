@@ -16,7 +16,7 @@
 #include "kube/objects.h"
 #include "model/annotations.h"
 #include "model/node.h"
-#include "policy/overcommit/amplification.h"
+#include "policy/sell/overcommit/amplification.h"
 
 namespace tidemark::manager {
 
@@ -34,13 +34,13 @@ struct CapacityWrite {
   // The ratio annotations ride on the same write, so that a node never carries amounts of one ratio and the text of
   // another.
   std::optional<std::string> normalization;  // "1.25"; nullopt: it stays
-  policy::AnnotationAction amplification_action = policy::AnnotationAction::kKeep;
+  policy::sell::AnnotationAction amplification_action = policy::sell::AnnotationAction::kKeep;
   std::string amplification;  // with kSet
   // YARN's offer: kSet, or kRemove if there is no offer any more.
-  policy::AnnotationAction yarn_action = policy::AnnotationAction::kKeep;
+  policy::sell::AnnotationAction yarn_action = policy::sell::AnnotationAction::kKeep;
   model::YarnOffer yarn_offer;  // with kSet
   // The mark of an oversold node.
-  policy::AnnotationAction oversold_action = policy::AnnotationAction::kKeep;
+  policy::sell::AnnotationAction oversold_action = policy::sell::AnnotationAction::kKeep;
   base::WallTime oversold_since;
 };
 

@@ -38,7 +38,7 @@ TEST(CapacityPatch, HasAmountsOriginEpochAndResourceVersion) {
 
 TEST(CapacityPatch, WritesYarnOffer) {
   CapacityWrite write;
-  write.yarn_action = policy::AnnotationAction::kSet;
+  write.yarn_action = policy::sell::AnnotationAction::kSet;
   write.yarn_offer = {7, {model::CpuMilli{1}, model::MemoryBytes{2}}, {}, {{"transcode", {}, {}, "TM-LEDGER-009"}}};
   const Json patch = *Json::parse(capacity_patch(write));
   EXPECT_EQ(model::parse_yarn_offer(patch.text_at("metadata", "annotations", model::kYarnOfferAnnotation)),
@@ -85,7 +85,7 @@ TEST(CapacityPatch, OmitsDisabledPlugins) {
 
 // A node that took the patch has nothing new to hear from it, and something from every other.
 TEST(CapacityPatch, DetectsWhetherTheNodeIsUpToDate) {
-  using policy::AnnotationAction;
+  using policy::sell::AnnotationAction;
   CapacityWrite write;
   write.publish = {model::CpuMilli{5000}, model::MemoryBytes{7}, model::CpuMilli{3}, model::MemoryBytes{1}};
   write.origin = {model::CpuMilli{12000}, model::MemoryBytes{9}};

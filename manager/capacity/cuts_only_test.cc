@@ -49,9 +49,9 @@ TEST_F(CutsOnlyTest, GrowsAtTheGrowthRateAfterCutsOnlyEnds) {
   start("two");
   for (int minute = 0; minute < 10; ++minute) reports("2.00");
   ASSERT_LE(offered_milli(), before) << "nothing grows while that cannot be read";
-  policy::DesiredStates nothing;
+  policy::state::DesiredStates nothing;
   nothing.generation = 1;
-  ordered(policy::format_desired(nothing));
+  ordered(policy::state::format_desired(nothing));
   reports("2.00");
   EXPECT_GT(offered_milli(), before);
   EXPECT_LE(offered_milli(), before + kAtOnceMax);

@@ -16,10 +16,10 @@
 #include "model/names.h"
 #include "model/oversold.h"
 #include "model/quantity.h"
-#include "policy/calendar/calendar.h"
-#include "policy/drain/drain.h"
-#include "policy/ledger/books.h"
-#include "policy/profile/warm_up.h"
+#include "policy/evict/drain.h"
+#include "policy/sell/ledger/books.h"
+#include "policy/sell/overcommit/warm_up.h"
+#include "policy/waterline/calendar/calendar.h"
 
 namespace tidemark::manager {
 
@@ -39,16 +39,16 @@ void note_what_others_read(const kube::Node& node, std::vector<std::string>& not
   }
 }
 
-bool takes_back(policy::NodeState state) {
-  return state >= policy::NodeState::kDraining;
+bool takes_back(model::NodeState state) {
+  return state >= model::NodeState::kDraining;
 }
 
 // Only with `profile: tidemark`: the peer counts a pod with what it uses from its first report on.
-std::optional<model::WarmUp> warm_up_of(const PodProjection& pod, const policy::Pool& pool,
+std::optional<model::WarmUp> warm_up_of(const PodProjection& pod, const model::Pool& pool,
                                         const NodeSurroundings& around) {
-  if (pool.profile != policy::Profile::kTidemark || !pod.online() || pod.started_s == 0) return std::nullopt;
+  if (pool.profile != model::Profile::kTidemark || !pod.online() || pod.started_s == 0) return std::nullopt;
   const base::WallTime started{std::chrono::seconds(pod.started_s)};
-  const std::int64_t left = policy::warm_up_left(started, pool.warm_up, around.now);
+  const std::int64_t left = policy::sell::warm_up_left(started, pool.warm_up, around.now);
   if (left == 0) return std::nullopt;
   model::WarmUp warm_up{left, std::nullopt};
   if (around.expected != nullptr && *around.expected && !pod.workload.empty()) {
@@ -58,14 +58,15 @@ std::optional<model::WarmUp> warm_up_of(const PodProjection& pod, const policy::
 }
 
 // What motion starts from where the node carries something else than was decided before.
-void start_from(policy::OfferState& state, std::optional<model::Resources> offered, base::MonotonicTime now) {
+void start_from(policy::sell::OfferState& state, std::optional<model::Resources> offered, base::MonotonicTime now) {
   state.motion.offered = offered;
   state.motion.held.reset();
   state.motion.changed_at = now;
 }
 
 // YARN alone is off: the annotation says 0, and what Kubernetes has is what the node still offers.
-std::optional<model::Resources> origin_in_force(const model::NodeSnapshot& node, const policy::EffectiveState& state) {
+std::optional<model::Resources> origin_in_force(const model::NodeSnapshot& node,
+                                                const policy::state::EffectiveState& state) {
   if (!takes_back(state.yarn) || takes_back(state.k8s)) return node.origin;
   if (!node.published.batch_cpu && !node.published.batch_memory) return node.origin;
   return model::Resources{node.published.batch_cpu.value_or(model::CpuMilli{}),
@@ -74,10 +75,10 @@ std::optional<model::Resources> origin_in_force(const model::NodeSnapshot& node,
 
 }  // namespace
 
-policy::SoldNow sold_on(std::span<const PodProjection* const> pods, const kube::Node& node,
-                        const model::NodeSnapshot& snapshot) {
+policy::state::SoldNow sold_on(std::span<const PodProjection* const> pods, const kube::Node& node,
+                               const model::NodeSnapshot& snapshot) {
   const auto some = [](model::Resources amount) { return amount.cpu.value > 0 || amount.memory.value > 0; };
-  policy::SoldNow sold;
+  policy::state::SoldNow sold;
   sold.k8s = false;
   std::string_view last;  // pods of one class often lie side by side, and most are of none
   for (const PodProjection* pod : pods) {
@@ -104,37 +105,37 @@ policy::SoldNow sold_on(std::span<const PodProjection* const> pods, const kube::
 }
 
 void NodeDecision::keep_cuts_only() {
-  policy::keep_cuts_only(obeyed.plan, snapshot);
+  policy::sell::keep_cuts_only(obeyed.plan, snapshot);
   auto& offered = state.motion.offered;
   if (offered) offered = model::min(*offered, basis.origin.value_or(model::Resources{}));
 }
 
-static model::Resources batch_of(const policy::OvercommitPlan& plan) {
+static model::Resources batch_of(const policy::sell::OvercommitPlan& plan) {
   return {plan.publish.batch_cpu.value_or(model::CpuMilli{}), plan.publish.batch_memory.value_or(model::MemoryBytes{})};
 }
 
 // Classes of work that are off, and what the ledger asks of the others.
 static void reclaim(NodeDecision& decision) {
-  policy::TakenOff& of_kubernetes = decision.state.kubernetes_off;
-  policy::TakenOff& of_yarn = decision.state.yarn_off;
+  policy::sell::TakenOff& of_kubernetes = decision.state.kubernetes_off;
+  policy::sell::TakenOff& of_yarn = decision.state.yarn_off;
   const model::Resources before = batch_of(decision.plan());
-  policy::take_back(decision.obeyed.plan, decision.kubernetes_off.taken());
+  policy::state::take_back(decision.obeyed.plan, decision.kubernetes_off.taken());
   of_kubernetes.in_decided = before - batch_of(decision.plan());
   if (decision.yarn_offer) {
     const model::Resources offered = *decision.yarn_offer;
     decision.yarn_offer = model::max(offered - decision.yarn_off.taken(), model::Resources{});
     of_yarn.in_decided = offered - *decision.yarn_offer;
   }
-  static const policy::LedgerPlan kNone;
-  const policy::LedgerPlan& ledger = decision.offer.ledger ? *decision.offer.ledger : kNone;
-  decision.kubernetes_reclaim = policy::united(decision.kubernetes_off.reclaim(), ledger.kubernetes.reclaim);
-  decision.yarn_reclaim = policy::united(decision.yarn_off.reclaim(), ledger.yarn.reclaim);
+  static const policy::sell::LedgerPlan kNone;
+  const policy::sell::LedgerPlan& ledger = decision.offer.ledger ? *decision.offer.ledger : kNone;
+  decision.kubernetes_reclaim = policy::state::united(decision.kubernetes_off.reclaim(), ledger.kubernetes.reclaim);
+  decision.yarn_reclaim = policy::state::united(decision.yarn_off.reclaim(), ledger.yarn.reclaim);
 }
 
 // For the next pass. Only a strict ledger uses the last published amounts.
 static void remember_taken_off(NodeDecision& decision) {
-  policy::TakenOff& of_kubernetes = decision.state.kubernetes_off;
-  policy::TakenOff& of_yarn = decision.state.yarn_off;
+  policy::sell::TakenOff& of_kubernetes = decision.state.kubernetes_off;
+  policy::sell::TakenOff& of_yarn = decision.state.yarn_off;
   if (!decision.state.kubernetes.seen) {
     of_kubernetes = of_yarn = {};
     return;
@@ -149,21 +150,21 @@ static void remember_taken_off(NodeDecision& decision) {
 // What orders about the node, and what is not known, leave of the offer.
 static void follow_orders(NodeDecision& decision) {
   const DecisionBasis& on = decision.basis;
-  policy::OvercommitPlan& plan = decision.obeyed.plan;
-  decision.kubernetes_off = policy::classes_off(on.orders, on.kubernetes);
-  decision.yarn_off = policy::classes_off(on.orders, on.yarn);
+  policy::sell::OvercommitPlan& plan = decision.obeyed.plan;
+  decision.kubernetes_off = policy::state::classes_off(on.orders, on.kubernetes);
+  decision.yarn_off = policy::state::classes_off(on.orders, on.yarn);
   decision.yarn_offer = decision.offer.yarn_offer;
-  decision.obeyed =
-      policy::obey(decision.offer.plan, on.orders, {decision.snapshot.published, decision.snapshot.origin}, on.plugins);
+  decision.obeyed = policy::state::obey(decision.offer.plan, on.orders,
+                                        {decision.snapshot.published, decision.snapshot.origin}, on.plugins);
   reclaim(decision);
   // YARN's held amount is unknown: offer YARN no more than before.
   if (on.cuts_only || !on.yarn.sold) decision.keep_yarn_from_growing();
-  const bool reset = plan.action == policy::PlanAction::kReset;
+  const bool reset = plan.action == policy::sell::PlanAction::kReset;
   if (decision.yarn_offer ? on.yarn.taken_back || reset : reset && on.yarn_was_offered && on.yarn_obeys) {
     decision.yarn_offer = model::Resources{};  // taken back: one that is gone could as well be unknown
   }
   if (on.kubernetes.taken_back) {
-    plan.zones = policy::reset_zones(decision.snapshot.topology, policy::Profile::kTidemark);
+    plan.zones = policy::sell::reset_zones(decision.snapshot.topology, model::Profile::kTidemark);
   }
   // What was taken back comes back at the pace of growth.
   if (on.kubernetes.taken_back && on.yarn.taken_back && decision.state.motion.offered) {
@@ -175,28 +176,28 @@ static void follow_orders(NodeDecision& decision) {
 
 // When what YARN holds beyond its offer ends.
 static std::optional<base::WallTime> drain_of(const kube::Node& node, const NodeDecision& decision,
-                                              const policy::EffectiveState& state) {
+                                              const policy::state::EffectiveState& state) {
   if (!decision.yarn_offer || !decision.pool->ends_yarn_work) return std::nullopt;
   const DecisionBasis& on = decision.basis;
-  policy::DrainInput input;
+  policy::evict::DrainInput input;
   input.wanted = true;
   input.now = on.now;
   if (const auto& line = decision.offer.line) {
-    static const policy::Calendar kNone;
-    input.line_comes_down = policy::comes_down_at(decision.calendar == nullptr ? kNone : *decision.calendar,
-                                                  line->cpu.base, line->memory.base, on.overrides, on.now);
+    static const policy::waterline::Calendar kNone;
+    input.line_comes_down = policy::waterline::comes_down_at(decision.calendar == nullptr ? kNone : *decision.calendar,
+                                                             line->cpu.base, line->memory.base, on.overrides, on.now);
   }
-  if (state.yarn == policy::NodeState::kDraining && state.order) input.order_ends = state.order->drain_until;
+  if (state.yarn == model::NodeState::kDraining && state.order) input.order_ends = state.order->drain_until;
   if (const auto* text = node.meta.annotations.find(model::kYarnOfferAnnotation)) {
     if (const auto offer = model::parse_yarn_offer(text->view())) {
-      input.told = policy::drain_in_force(offer->drain_by, on.now);
+      input.told = policy::evict::drain_in_force(offer->drain_by, on.now);
       const bool grows = offer->offer == model::Resources() && *decision.yarn_offer != model::Resources();
       const bool lifted = input.told && state.order && state.order->since >= *input.told;
       // An offer may come up from nothing while a line comes down; by itself it is no sign that an order is over.
       input.given_again = grows && !takes_back(state.yarn) && (lifted || !decision.offer.line);
     }
   }
-  return policy::yarn_drain(input);
+  return policy::evict::yarn_drain(input);
 }
 
 std::vector<model::Label> labels_of(const kube::Node& node) {
@@ -206,37 +207,38 @@ std::vector<model::Label> labels_of(const kube::Node& node) {
   return labels;
 }
 
-policy::NodeStrategy strategy_of_node(const kube::Node& node, const policy::ColocationConfig& config,
-                                      policy::Profile profile) {
-  return policy::strategy_for(config, node.meta.labels, strategy_annotation(node), profile);
+policy::sell::NodeStrategy strategy_of_node(const kube::Node& node, const policy::sell::ColocationConfig& config,
+                                            model::Profile profile) {
+  return policy::sell::strategy_for(config, node.meta.labels, strategy_annotation(node), profile);
 }
 
 NodeDecision decide(model::NodeSnapshot snapshot, DecisionBasis basis, const Revision& revision,
-                    policy::LineMemo* lines) {
-  const policy::Pool& pool = policy::pool_of(revision.tidemark, basis.labels);
-  const policy::Calendar* calendar = pool.calendar ? &revision.tidemark.calendars[*pool.calendar] : nullptr;
-  const policy::OvercommitSettings settings{
+                    policy::waterline::LineMemo* lines) {
+  const model::Pool& pool = policy::waterline::pool_of(revision.tidemark, basis.labels);
+  const policy::waterline::Calendar* calendar = pool.calendar ? &revision.tidemark.calendars[*pool.calendar] : nullptr;
+  const policy::sell::OvercommitSettings settings{
       *revision.colocation.config, revision.normalization ? &*revision.normalization : nullptr,
       revision.amplification ? &*revision.amplification : nullptr, basis.plugins, pool.profile};
-  policy::OfferInput input{.node = snapshot,
-                           .strategy = policy::strategy_for(settings, basis.labels, basis.strategy_annotation),
-                           .pool = pool,
-                           .line = {},
-                           .zone = calendar == nullptr ? nullptr : &calendar->zone,
-                           .origin_on_node = basis.origin,
-                           .least_ever = basis.least_ever,
-                           .kubernetes = basis.kubernetes,
-                           .yarn = basis.yarn,
-                           .now = basis.now,
-                           .mono = basis.mono,
-                           .yarn_obeys = basis.yarn_obeys,
-                           .guard = basis.guard,
-                           .evicted = basis.evicted,
-                           .yarn_book_mark = basis.yarn_book_mark};
+  policy::sell::OfferInput input{
+      .node = snapshot,
+      .strategy = policy::sell::strategy_for(settings, basis.labels, basis.strategy_annotation),
+      .pool = pool,
+      .line = {},
+      .zone = calendar == nullptr ? nullptr : &calendar->zone,
+      .origin_on_node = basis.origin,
+      .least_ever = basis.least_ever,
+      .kubernetes = basis.kubernetes,
+      .yarn = basis.yarn,
+      .now = basis.now,
+      .mono = basis.mono,
+      .yarn_obeys = basis.yarn_obeys,
+      .guard = basis.guard,
+      .evicted = basis.evicted,
+      .yarn_book_mark = basis.yarn_book_mark};
   const auto& values = input.strategy.values;
-  input.line = policy::water_line(lines, revision.hash, calendar, values.cpu_reclaim_threshold_percent,
-                                  values.memory_reclaim_threshold_percent, basis.overrides, basis.now);
-  auto step = policy::offer(basis.state, std::move(input));
+  input.line = policy::waterline::water_line(lines, revision.hash, calendar, values.cpu_reclaim_threshold_percent,
+                                             values.memory_reclaim_threshold_percent, basis.overrides, basis.now);
+  auto step = policy::sell::offer(basis.state, std::move(input));
   NodeDecision decision(std::move(snapshot), std::move(basis), std::move(step));
   decision.pool = &pool;
   decision.calendar = calendar;
@@ -246,8 +248,8 @@ NodeDecision decide(model::NodeSnapshot snapshot, DecisionBasis basis, const Rev
 
 // The books of both sides. Answers what could not be read of them.
 std::string keep_books(const kube::Node& node, const NodeSurroundings& around, DecisionBasis& basis) {
-  const std::vector<policy::WorkClass>& classes = around.revision.tidemark.classes;
-  policy::SideBook& kubernetes = basis.kubernetes;
+  const std::vector<model::WorkClass>& classes = around.revision.tidemark.classes;
+  policy::sell::SideBook& kubernetes = basis.kubernetes;
   const auto published = kube::extended_resources(node.allocatable);
   kubernetes.told = {published.batch_cpu.value_or(model::CpuMilli{}),
                      published.batch_memory.value_or(model::MemoryBytes{})};
@@ -255,7 +257,8 @@ std::string keep_books(const kube::Node& node, const NodeSurroundings& around, D
   for (const PodProjection* pod : around.pods) {
     if (pod->batch_request == model::Resources{} || !kubernetes.sold) continue;
     const auto work_class = pod->work_class.view();
-    policy::add_sold(*kubernetes.sold, policy::class_order(classes, work_class), work_class, pod->batch_request);
+    policy::sell::add_sold(*kubernetes.sold, policy::sell::class_order(classes, work_class), work_class,
+                           pod->batch_request);
   }
   if (around.waiting != nullptr && around.waiting->wants_more) {
     kubernetes.wants_more = true;
@@ -281,12 +284,12 @@ std::string keep_books(const kube::Node& node, const NodeSurroundings& around, D
     basis.yarn.confirmed = model::max(offer.offer, offer.up_to);
     return base::cat(model::kYarnBookAnnotation, ": ", book.error().message);
   }
-  basis.yarn = policy::yarn_side(*book, offer, classes);
+  basis.yarn = policy::sell::yarn_side(*book, offer, classes);
   return "";
 }
 
 NodeDecision decide_node(const kube::Node& node, const NodeSurroundings& around) {
-  const policy::Pool& pool = policy::pool_of(around.revision.tidemark, node.meta.labels);
+  const model::Pool& pool = policy::waterline::pool_of(around.revision.tidemark, node.meta.labels);
   std::vector<model::PodView> views;
   views.reserve(around.pods.size());
   for (const PodProjection* pod : around.pods) {
@@ -294,11 +297,11 @@ NodeDecision decide_node(const kube::Node& node, const NodeSurroundings& around)
     views.back().warm_up = warm_up_of(*pod, pool, around);
   }
   auto conversion = kube::to_node_snapshot(node, std::move(views), around.metric, around.topology);
-  Standing standing = stand(node, around.revision.tidemark, &policy::PoolModes::capacity, around.standing,
+  Standing standing = stand(node, around.revision.tidemark, &model::PoolModes::capacity, around.standing,
                             sold_on(around.pods, node, conversion.snapshot), around.now);
-  const policy::EffectiveState& state = standing.state;
+  const policy::state::EffectiveState& state = standing.state;
   const auto origin = origin_in_force(conversion.snapshot, state);
-  policy::OfferState before = around.state;
+  policy::sell::OfferState before = around.state;
   if (around.was_observed && standing.writes() && before.motion.offered) {
     start_from(before, origin.value_or(model::Resources{}), around.mono);
   }
@@ -316,14 +319,14 @@ NodeDecision decide_node(const kube::Node& node, const NodeSurroundings& around)
   }
   basis.kubernetes.taken_back = takes_back(state.k8s);
   basis.yarn.taken_back = takes_back(state.yarn);
-  basis.kubernetes.taken_off = policy::taken_off(basis.state.kubernetes_off, basis.kubernetes.told,
-                                                 policy::classes_off(state, basis.kubernetes).taken());
-  basis.yarn.taken_off =
-      policy::taken_off(basis.state.yarn_off, basis.yarn.told, policy::classes_off(state, basis.yarn).taken());
+  basis.kubernetes.taken_off = policy::sell::taken_off(basis.state.kubernetes_off, basis.kubernetes.told,
+                                                       policy::state::classes_off(state, basis.kubernetes).taken());
+  basis.yarn.taken_off = policy::sell::taken_off(basis.state.yarn_off, basis.yarn.told,
+                                                 policy::state::classes_off(state, basis.yarn).taken());
   note_what_others_read(node, conversion.notes);
   if (const auto annotation = strategy_annotation(node)) basis.strategy_annotation = *annotation;
   if (around.standing.overrides != nullptr) {
-    basis.overrides = policy::overrides_of(*around.standing.overrides, standing.pool, around.now);
+    basis.overrides = policy::state::overrides_of(*around.standing.overrides, standing.pool, around.now);
   }
   basis.guard = standing.guard;
   basis.evicted = around.evicted;
@@ -340,8 +343,8 @@ NodeDecision decide_node(const kube::Node& node, const NodeSurroundings& around)
   return decision;
 }
 
-policy::ConfigSource config_source(const kube::ConfigMap* map, std::string_view key) {
-  policy::ConfigSource source;
+model::ConfigSource config_source(const kube::ConfigMap* map, std::string_view key) {
+  model::ConfigSource source;
   source.found = map != nullptr;
   if (map != nullptr) {
     if (const auto* text = map->data.find(key)) source.text = text->view();

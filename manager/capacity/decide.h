@@ -18,13 +18,13 @@
 #include "manager/state/standing.h"
 #include "model/node.h"
 #include "model/selector.h"
-#include "policy/offer/offer.h"
-#include "policy/overcommit/overcommit.h"
-#include "policy/overcommit/plugins.h"
-#include "policy/overcommit/strategy.h"
-#include "policy/pools/pools.h"
+#include "policy/sell/offer/offer.h"
+#include "policy/sell/overcommit/overcommit.h"
+#include "policy/sell/overcommit/plugins.h"
+#include "policy/sell/overcommit/strategy.h"
 #include "policy/state/class_off.h"
 #include "policy/state/effect.h"
+#include "policy/waterline/pools.h"
 
 namespace tidemark::manager {
 
@@ -37,17 +37,17 @@ struct NodeSurroundings {
   const kube::NodeMetric* metric = nullptr;
   const kube::NodeResourceTopology* topology = nullptr;
   const Revision& revision;  // the settings; they have a co-location config
-  const policy::PluginSet& plugins;
-  policy::OfferState state;  // previous state; default if unknown
+  const policy::sell::PluginSet& plugins;
+  policy::sell::OfferState state;  // previous state; default if unknown
   base::WallTime now;
   base::MonotonicTime mono;
   StandingInputs standing = {};
-  const policy::Waiting* waiting = nullptr;  // pending batch pods; null: not watched
+  const policy::sell::Waiting* waiting = nullptr;  // pending batch pods; null: not watched
   bool was_observed = false;              // the previous decision was only observed, so its offer was never published
   const ExpectedUse* expected = nullptr;  // null: none known
   std::optional<model::Resources> least_ever = {};  // the least that it could offer at this hour lately
-  policy::LineMemo* lines = nullptr;                // shared by callers that decide many nodes
-  policy::LastEvicted evicted = {};                 // offline work of the node
+  policy::waterline::LineMemo* lines = nullptr;     // shared by callers that decide many nodes
+  policy::sell::LastEvicted evicted = {};           // offline work of the node
   bool whole = true;                                // false: some inputs are missing, so nothing grows
 };
 
@@ -64,29 +64,29 @@ struct ObjectRevisions {
 struct DecisionBasis {
   kube::TextMap labels;
   std::optional<std::string> strategy_annotation;
-  policy::PluginSet plugins;
-  policy::OfferState state;                // after the orders for the node
+  policy::sell::PluginSet plugins;
+  policy::sell::OfferState state;          // after the orders for the node
   std::optional<model::Resources> origin;  // the same
   base::WallTime now;
   base::MonotonicTime mono;
-  policy::LineOverrides overrides;  // those in force that concern the node's pool
+  policy::waterline::LineOverrides overrides;  // those in force that concern the node's pool
   std::optional<model::Resources> least_ever;
-  policy::SideBook kubernetes;  // what pods of the node hold, and the offer to Kubernetes
-  policy::SideBook yarn;
+  policy::sell::SideBook kubernetes;  // what pods of the node hold, and the offer to Kubernetes
+  policy::sell::SideBook yarn;
   bool yarn_obeys = false;
-  policy::PoolGuard guard;  // of the pool's evictions
+  policy::sell::PoolGuard guard;  // of the pool's evictions
   ObjectRevisions revisions;
-  std::uint64_t yarn_book_mark = 0;  // of its text, and of the last sign of life of its operator
-  policy::LastEvicted evicted;       // offline work of the node
-  policy::SideStates orders;         // as they stand for the node
-  bool cuts_only = false;            // inputs that could forbid growth are missing
-  bool yarn_was_offered = false;     // the node carries an offer for YARN
+  std::uint64_t yarn_book_mark = 0;   // of its text, and of the last sign of life of its operator
+  policy::sell::LastEvicted evicted;  // offline work of the node
+  policy::state::SideStates orders;   // as they stand for the node
+  bool cuts_only = false;             // inputs that could forbid growth are missing
+  bool yarn_was_offered = false;      // the node carries an offer for YARN
   bool operator==(const DecisionBasis&) const = default;
 };
 
 struct NodeDecision {
   NodeDecision() = default;
-  NodeDecision(model::NodeSnapshot node, DecisionBasis decided_on, policy::OfferStep step)
+  NodeDecision(model::NodeSnapshot node, DecisionBasis decided_on, policy::sell::OfferStep step)
       : snapshot(std::move(node)),
         basis(std::move(decided_on)),
         offer(std::move(step.offer)),
@@ -94,22 +94,22 @@ struct NodeDecision {
 
   model::NodeSnapshot snapshot;
   DecisionBasis basis;
-  std::vector<std::string> notes;              // parts of the node that could not be read
-  const policy::Pool* pool = nullptr;          // part of the settings, as the next
-  const policy::Calendar* calendar = nullptr;  // the pool's
-  policy::Offer offer;
-  policy::OfferState state;  // to be remembered until the next decision about this node
+  std::vector<std::string> notes;                         // parts of the node that could not be read
+  const model::Pool* pool = nullptr;                      // part of the settings, as the next
+  const policy::waterline::Calendar* calendar = nullptr;  // the pool's
+  policy::sell::Offer offer;
+  policy::sell::OfferState state;  // to be remembered until the next decision about this node
   Standing standing;
-  policy::Obeyed obeyed;  // the offer after the state of the node
+  policy::state::Obeyed obeyed;  // the offer after the state of the node
   // YARN's offer after the state of the node; nullopt: no compliant operator, or nothing to publish.
   std::optional<model::Resources> yarn_offer;
   std::optional<base::WallTime> yarn_drain;  // when YARN's work beyond its offer ends
   // The amount that each side must reclaim, by class: for the other side, or because the class is off.
-  policy::ClassesOff kubernetes_off, yarn_off;
-  std::vector<policy::ClassReclaim> kubernetes_reclaim, yarn_reclaim;
+  policy::state::ClassesOff kubernetes_off, yarn_off;
+  std::vector<policy::sell::ClassReclaim> kubernetes_reclaim, yarn_reclaim;
 
   // The plan for the node; if writes() is false, the plan that would apply in mode enforce.
-  const policy::OvercommitPlan& plan() const { return obeyed.plan; }
+  const policy::sell::OvercommitPlan& plan() const { return obeyed.plan; }
   // Lets no part of the offer grow. Afterwards it grows at the configured rate.
   void keep_cuts_only();
   void keep_yarn_from_growing() {
@@ -117,29 +117,29 @@ struct NodeDecision {
   }
   // Whether the node must carry the oversold mark. A withdrawn side sells nothing.
   bool oversold() const {
-    return plan().action == policy::PlanAction::kPublish && offer.arbitrate && offer.arbitrate->rejects() &&
-           standing.state.strictest() < policy::NodeState::kDraining;
+    return plan().action == policy::sell::PlanAction::kPublish && offer.arbitrate && offer.arbitrate->rejects() &&
+           standing.state.strictest() < model::NodeState::kDraining;
   }
   bool writes() const { return obeyed.write && !standing.watched; }
-  const policy::NodeStrategy& strategy() const { return offer.strategy; }
+  const policy::sell::NodeStrategy& strategy() const { return offer.strategy; }
 };
 
 NodeDecision decide_node(const kube::Node& node, const NodeSurroundings& around);
 // Decides from stored inputs: everything except the permit and the end of YARN's work. The settings must have a co-
 // location config and outlive the decision.
 NodeDecision decide(model::NodeSnapshot snapshot, DecisionBasis basis, const Revision& revision,
-                    policy::LineMemo* lines = nullptr);
+                    policy::waterline::LineMemo* lines = nullptr);
 
 std::vector<model::Label> labels_of(const kube::Node& node);
 // Amount sold on the node: its pods with batch or mid resources, and YARN's ledger or else third parties.
-policy::SoldNow sold_on(std::span<const PodProjection* const> pods, const kube::Node& node,
-                        const model::NodeSnapshot& snapshot);
+policy::state::SoldNow sold_on(std::span<const PodProjection* const> pods, const kube::Node& node,
+                               const model::NodeSnapshot& snapshot);
 // The strategy of a node from the settings, its annotation and its labels.
-policy::NodeStrategy strategy_of_node(const kube::Node& node, const policy::ColocationConfig& config,
-                                      policy::Profile profile);
+policy::sell::NodeStrategy strategy_of_node(const kube::Node& node, const policy::sell::ColocationConfig& config,
+                                            model::Profile profile);
 
 // ext of a key of the ConfigMap; null if the ConfigMap is absent. The text lives as long as the map.
-policy::ConfigSource config_source(const kube::ConfigMap* map, std::string_view key);
+model::ConfigSource config_source(const kube::ConfigMap* map, std::string_view key);
 
 // The fields that decide_node() reads, for decoders and caches; of pods it is PodProjection.
 kube::NodeFields node_fields();

@@ -66,7 +66,8 @@ Resources within_a_node(Resources amount) {
 
 }  // namespace
 
-NodeFigures figures_of(const model::NodeSnapshot& node, const policy::OvercommitPlan& plan, const FigureBasis& basis) {
+NodeFigures figures_of(const model::NodeSnapshot& node, const policy::sell::OvercommitPlan& plan,
+                       const FigureBasis& basis) {
   NodeFigures figures;
   figures.reason = basis.not_written.value_or(plan.reason);
   figures.capacity = node.capacity;
@@ -74,7 +75,7 @@ NodeFigures figures_of(const model::NodeSnapshot& node, const policy::Overcommit
       plan.reason == model::Reason::kDisabledByCluster || plan.reason == model::Reason::kDisabledForNode;
   figures.silent = !basis.reports && !basis.not_written && !switched_off;
   // What is held stays on the node as it is.
-  const bool stays = plan.action == policy::PlanAction::kHold || basis.not_written;
+  const bool stays = plan.action == policy::sell::PlanAction::kHold || basis.not_written;
   const auto& offer = stays ? node.published : plan.publish;
   figures.offered = {offer.batch_cpu.value_or(model::CpuMilli{}), offer.batch_memory.value_or(model::MemoryBytes{})};
   figures.sold_kubernetes = basis.batch_requests;
@@ -89,7 +90,7 @@ NodeFigures figures_of(const model::NodeSnapshot& node, const policy::Overcommit
     figures.used = within_a_node(model::min(used_offline(*node.metric), node.capacity));
     if (node.metric->node_usage) figures.idle = model::max(node.capacity - *node.metric->node_usage, Resources{});
   }
-  if (plan.action == policy::PlanAction::kPublish && plan.origin) {
+  if (plan.action == policy::sell::PlanAction::kPublish && plan.origin) {
     figures.batch = Resources{plan.batch_cpu.allowed, plan.batch_memory.allowed};
     figures.mid = Resources{plan.mid_cpu.published, plan.mid_memory.published};
   }

@@ -21,7 +21,7 @@
 #include "model/reason.h"
 #include "model/resources.h"
 #include "model/strategy.h"
-#include "policy/overcommit/overcommit.h"
+#include "policy/sell/overcommit/overcommit.h"
 
 namespace tidemark::manager {
 
@@ -51,7 +51,8 @@ struct FigureBasis {
   std::optional<model::Reason> not_written;
   bool reports = true;  // false: the last report of the node is stale or absent
 };
-NodeFigures figures_of(const model::NodeSnapshot& node, const policy::OvercommitPlan& plan, const FigureBasis& basis);
+NodeFigures figures_of(const model::NodeSnapshot& node, const policy::sell::OvercommitPlan& plan,
+                       const FigureBasis& basis);
 
 class Figures {
  public:

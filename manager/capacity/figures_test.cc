@@ -68,7 +68,7 @@ TEST(Figures, RemovedNodeLeavesOnlyItsGain) {
 TEST(Figures, NodeWithoutReportIsSilentOnlyIfAsked) {
   model::NodeSnapshot node;
   node.capacity = {CpuMilli{32000}, MemoryBytes{100}};
-  policy::OvercommitPlan plan;
+  policy::sell::OvercommitPlan plan;
   plan.reason = model::Reason::kPublished;  // held by motion
   EXPECT_FALSE(figures_of(node, plan, {{}, std::nullopt, true}).silent);
   EXPECT_TRUE(figures_of(node, plan, {{}, std::nullopt, false}).silent);
@@ -112,7 +112,7 @@ TEST(Figures, SummarizesADecision) {
   metric.pods = {{{"d", "b"}, {CpuMilli{4000}, MemoryBytes{9}}, model::PriorityClass::kBatch, model::Qos::kBe},
                  {{"d", "p"}, {CpuMilli{1}, MemoryBytes{1}}, model::PriorityClass::kProd, model::Qos::kLs}};
   node.metric = metric;
-  policy::OvercommitPlan held;
+  policy::sell::OvercommitPlan held;
   const FigureBasis basis{{CpuMilli{11}, MemoryBytes{12}}, std::nullopt, true};
   const auto figures = figures_of(node, held, basis);
   EXPECT_EQ(figures.offered.cpu.value, 5) << "what is held stays as it is";
@@ -137,7 +137,7 @@ TEST(Figures, ExtremeReportLeavesNothingBehind) {
       {model::PodId("n", "p"), {CpuMilli{kWild}, MemoryBytes{kWild}}, model::PriorityClass::kBatch, {}},
       {model::PodId("n", "f"), {CpuMilli{kWild}, MemoryBytes{1}}, model::PriorityClass::kFree, {}}};
   const FigureBasis basis{{CpuMilli{kWild}, MemoryBytes{kWild}}, std::nullopt, true};
-  const auto wild = figures_of(node, policy::OvercommitPlan(), basis);
+  const auto wild = figures_of(node, policy::sell::OvercommitPlan(), basis);
   EXPECT_EQ(wild.used, node.capacity);
   EXPECT_LE(wild.sold_yarn.cpu, kNodeMost.cpu);
   Figures figures;
@@ -156,7 +156,7 @@ TEST(Figures, FreeWorkIsOfflineWork) {
   node.metric->node_usage = model::Resources{CpuMilli{8000}, MemoryBytes{1}};
   node.metric->pods = {{model::PodId("n", "f"), {CpuMilli{3000}, MemoryBytes{1}}, model::PriorityClass::kFree, {}},
                        {model::PodId("n", "m"), {CpuMilli{1000}, MemoryBytes{1}}, model::PriorityClass::kMid, {}}};
-  const auto figures = figures_of(node, policy::OvercommitPlan(), FigureBasis());
+  const auto figures = figures_of(node, policy::sell::OvercommitPlan(), FigureBasis());
   EXPECT_EQ(figures.used.cpu.value, 3000);
 }
 
@@ -167,8 +167,8 @@ TEST(Figures, ObservedNodesOfferNothingAndSilentNodesUseNothing) {
   node.metric.emplace();
   node.metric->node_usage = model::Resources{CpuMilli{8000}, MemoryBytes{1}};
   node.metric->pods = {{model::PodId("n", "p"), {CpuMilli{2000}, MemoryBytes{1}}, model::PriorityClass::kBatch, {}}};
-  policy::OvercommitPlan plan;
-  plan.action = policy::PlanAction::kPublish;
+  policy::sell::OvercommitPlan plan;
+  plan.action = policy::sell::PlanAction::kPublish;
   plan.reason = model::Reason::kPublished;
   plan.publish.batch_cpu = CpuMilli{9000};
   FigureBasis basis;

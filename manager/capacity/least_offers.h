@@ -1,4 +1,4 @@
-// The least that each node could offer at each hour of the day lately (policy/motion/least.h): learned by every replica
+// The least that each node could offer at each hour of the day lately (policy/sell/least.h): learned by every replica
 // from its own decisions, kept by the leader over restarts (manager/history), and what an offer decays toward when the
 // reports of a node stop. Of nodes whose pool says `profile: tidemark` alone; others have no motion.
 #pragma once
@@ -14,7 +14,7 @@
 #include "manager/history/store.h"
 #include "model/names.h"
 #include "model/resources.h"
-#include "policy/motion/least.h"
+#include "policy/sell/least.h"
 
 namespace tidemark::manager {
 
@@ -35,7 +35,7 @@ class LeastOffers {
   void forget(const model::NodeName& node) { offers_.erase(node); }
 
  private:
-  std::unordered_map<model::NodeName, policy::LeastOffers> offers_;
+  std::unordered_map<model::NodeName, policy::sell::LeastOffers> offers_;
   std::function<bool()> wanted_;
   std::function<bool(const model::NodeName&)> known_;
   HistoryStore store_;

@@ -74,7 +74,7 @@ TEST_F(LeastTest, ReadsThePreviousFormatAndStoresTheCurrentOne) {
   const auto now = decode_history(key, must("GET", base::cat(kConfigPath, "/", map), nullptr).text_at("data", key));
   ASSERT_TRUE(now) << now.error().message;
   EXPECT_EQ(now->version.schema, kLeastVersion.schema);
-  const auto offers = policy::decode_least(now->record.bytes);
+  const auto offers = policy::sell::decode_least(now->record.bytes);
   ASSERT_TRUE(offers) << offers.error().message;
   EXPECT_GE(offers->hours[0].cpu_milli, 9123);
   EXPECT_LT(offers->hours[0].cpu_milli, 15'000) << "it went on from there";
@@ -89,12 +89,12 @@ TEST(LeastSize, TenThousandNodesFitIntoTheStore) {
   for (int i = 0; i < kNodes; ++i) {
     std::string name = base::cat("node-", i, "-");
     name.resize(kNameBytes, 'x');
-    policy::LeastOffers offers;
+    policy::sell::LeastOffers offers;
     for (auto& hour : offers.hours) {
       hour.cpu_milli = static_cast<std::int32_t>(random.next() % 256'000);
       hour.memory_mib = static_cast<std::int32_t>(random.next() % (1 << 20));
     }
-    shards[history_shard(name, shards.size())].push_back({name, policy::encode_least(offers), 1});
+    shards[history_shard(name, shards.size())].push_back({name, policy::sell::encode_least(offers), 1});
   }
   for (auto& records : shards) {
     const ShardContent content = fill_shard(std::move(records), kLeastVersion, 0);

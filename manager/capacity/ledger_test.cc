@@ -12,8 +12,8 @@
 #include "manager/state/mark_write.h"
 #include "manager/testing/cluster.h"
 #include "model/annotations.h"
+#include "model/generation.h"
 #include "model/names.h"
-#include "policy/state/generation.h"
 
 namespace tidemark::manager {
 namespace {
@@ -78,25 +78,25 @@ class LedgerTest : public testing::InMemoryCluster {
   std::int64_t yarn_cpu() { return yarn_offer() ? yarn_offer()->offer.cpu.value : -1; }
   // What `tidemark off node n1 --only yarn` writes.
   void yarn_off() {
-    policy::Parts only;
+    policy::state::Parts only;
     only.yarn = true;
     off(only);
   }
-  void off(const policy::Parts& only) {
-    policy::StateCommand command;
-    command.wish = policy::Wish::kOff;
+  void off(const policy::state::Parts& only) {
+    policy::state::StateCommand command;
+    command.wish = policy::state::Wish::kOff;
     command.only = only;
     order(command);
   }
-  void order(policy::StateCommand command) {
+  void order(policy::state::StateCommand command) {
     command.by = "ann@ops";
     const std::string bytes = read_node("n1").dump();
     kube::Interner interner;
     const auto node = *kube::decode_node(bytes, node_fields(), interner);
     const auto exact = *exact_mark(bytes);
     const auto marks = read_marks(exact).marks;
-    const auto generation = policy::next_generation(marks.generation, clock.wall());
-    const auto ordered = policy::command_node(marks, command, generation, clock.wall());
+    const auto generation = model::next_generation(marks.generation, clock.wall());
+    const auto ordered = policy::state::command_node(marks, command, generation, clock.wall());
     const auto write = mark_write(exact, ordered.marks, clock.wall(), &node);
     must("PATCH", "/api/v1/nodes/n1/status", *Json::parse(write.body), "application/json-patch+json");
   }
@@ -319,7 +319,7 @@ TEST_F(LedgerTest, AmountHeldByPodsIsNotYarnsWhileKubernetesIsOff) {
   start();
   run_for(30s);
   EXPECT_FALSE(told().is_null());
-  policy::Parts only;
+  policy::state::Parts only;
   only.k8s = true;
   off(only);
   run_for(30s);
@@ -344,7 +344,7 @@ TEST_F(LedgerTest, AmountHeldByAnOffClassIsSubtractedOnce) {
   annotate(model::kYarnBookAnnotation, Json(model::format_yarn_book(says)));
   run_for(30s);
   ASSERT_EQ(offered("n1"), "10100");
-  policy::Parts only;
+  policy::state::Parts only;
   only.classes = {"transcode"};
   off(only);
   run_for(30s);
@@ -489,8 +489,8 @@ TEST_F(LedgerTest, LiftedDrainOrderEndsTheDrain) {
   run_for(5s);
   ASSERT_TRUE(yarn_offer());
   ASSERT_GT(yarn_cpu(), 0);
-  policy::StateCommand off;
-  off.wish = policy::Wish::kOff;
+  policy::state::StateCommand off;
+  off.wish = policy::state::Wish::kOff;
   off.drain = 5min;
   pod("works", "1000", true);  // so that it drains to the end of its time
   order(off);
@@ -502,8 +502,8 @@ TEST_F(LedgerTest, LiftedDrainOrderEndsTheDrain) {
     run_for(5s);
   }
   ASSERT_TRUE(yarn_drain()) << "whoever ends it may come a bit later";
-  policy::StateCommand on;
-  on.wish = policy::Wish::kOn;
+  policy::state::StateCommand on;
+  on.wish = policy::state::Wish::kOn;
   order(on);
   for (int i = 0; i < 6; ++i) {
     metric("n1", "2");

@@ -1,7 +1,7 @@
 #include "manager/capacity/node_notes.h"
 
 #include "base/text.h"
-#include "policy/render/why.h"
+#include "policy/explain/why.h"
 
 namespace tidemark::manager {
 
@@ -20,11 +20,11 @@ void NodeNotes::tell(const model::NodeName& node, const NodeDecision& decision) 
     const bool label = reason == model::Reason::kConfigNodeLabelUnreadable;
     add(base::cat(
         label ? "labels node.koordinator.sh/*-ratio" : base::cat("annotation ", model::kColocationStrategyAnnotation),
-        ": ", policy::why(reason)));
+        ": ", policy::explain::why(reason)));
   }
   if (decision.plan().normalization.reason == model::Reason::kNormalizationLabelUnreadable) {
     add(base::cat("label ", model::kNormalizationEnabledLabel, ": ",
-                  policy::why(model::Reason::kNormalizationLabelUnreadable)));
+                  policy::explain::why(model::Reason::kNormalizationLabelUnreadable)));
   }
   if (text.empty()) return forget(node);
   std::string& told = told_[node];

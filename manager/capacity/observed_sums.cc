@@ -10,7 +10,7 @@ void ObservedSums::take(const model::NodeName& name, const NodeDecision& decisio
     return Amounts{of.batch_cpu.value_or(model::CpuMilli{}).value,
                    of.batch_memory.value_or(model::MemoryBytes{}).value};
   };
-  const bool holds = decision.plan().action == policy::PlanAction::kHold;
+  const bool holds = decision.plan().action == policy::sell::PlanAction::kHold;
   const Amounts in_force = amounts(decision.snapshot.published);
   Node node{decision.standing.pool, holds ? in_force : amounts(decision.plan().publish), in_force, shown};
   const auto before = nodes_.find(name);

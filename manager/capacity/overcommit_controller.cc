@@ -11,7 +11,7 @@
 #include "manager/capacity/yarn_offer.h"
 #include "manager/state/oversold_taint.h"
 #include "model/names.h"
-#include "policy/offer/zones_follow.h"
+#include "policy/sell/offer/zones_follow.h"
 
 namespace tidemark::manager {
 namespace {
@@ -34,7 +34,7 @@ WriteEnd end_of(const Result<std::string>& written) {
 // Why what was decided is not on the node, if so.
 std::optional<model::Reason> not_written(const NodeDecision& decision) {
   if (decision.writes()) return std::nullopt;
-  return decision.standing.watched ? *decision.standing.watched : policy::reason_of(decision.standing.state);
+  return decision.standing.watched ? *decision.standing.watched : policy::state::reason_of(decision.standing.state);
 }
 
 // Whether the node's last report says how it is there now: for sums of what is used, which an agent that died must not
@@ -42,7 +42,7 @@ std::optional<model::Reason> not_written(const NodeDecision& decision) {
 bool still_reports(const NodeDecision& decision, base::WallTime now) {
   const auto& metric = decision.snapshot.metric;
   if (!metric || !metric->update_time) return false;
-  if (decision.offer.motion && decision.offer.motion->freshness == policy::Freshness::kFresh) return true;
+  if (decision.offer.motion && decision.offer.motion->freshness == policy::sell::Freshness::kFresh) return true;
   std::int64_t age_ns = 0;
   if (__builtin_sub_overflow(now.since_epoch.count(), metric->update_time->since_epoch.count(), &age_ns)) return false;
   const auto limit = std::clamp<std::int64_t>(decision.strategy().values.degrade_time_minutes, 0,
@@ -50,13 +50,13 @@ bool still_reports(const NodeDecision& decision, base::WallTime now) {
   return base::Duration(age_ns) <= std::chrono::minutes(limit);
 }
 
-std::string_view action_word(policy::PlanAction action) {
+std::string_view action_word(policy::sell::PlanAction action) {
   switch (action) {
-    case policy::PlanAction::kPublish:
+    case policy::sell::PlanAction::kPublish:
       return "publish";
-    case policy::PlanAction::kReset:
+    case policy::sell::PlanAction::kReset:
       return "reset";
-    case policy::PlanAction::kHold:
+    case policy::sell::PlanAction::kHold:
       return "hold";
   }
   return "";
@@ -92,8 +92,8 @@ void fetch_ahead(std::span<const PodProjection* const> pods) {
 OvercommitController::OvercommitController(net::EventLoop& loop, const WriteLanes& lanes, OvercommitCaches caches,
                                            const Settings& settings, Leadership leadership, kube::Interner& interner,
                                            base::Log log, base::Registry& metrics, TopologyController& zones,
-                                           DecisionJournal& journal, OvercommitHooks hooks, policy::PluginSet plugins,
-                                           base::Duration write_limit)
+                                           DecisionJournal& journal, OvercommitHooks hooks,
+                                           policy::sell::PluginSet plugins, base::Duration write_limit)
     : loop_(loop),
       lanes_(lanes),
       caches_(caches),
@@ -151,7 +151,7 @@ OvercommitController::Decision OvercommitController::decide(const model::NodeNam
       &hooks_.expected,
       hooks_.least == nullptr ? std::nullopt : hooks_.least->at(node_name, loop_.clock().wall()),
       &lines_,
-      hooks_.evicted ? hooks_.evicted(key.name) : policy::LastEvicted(),
+      hooks_.evicted ? hooks_.evicted(key.name) : policy::sell::LastEvicted(),
       caches_.whole()};
   Decision decision{.node = decide_node(node, around)};
   for (const PodProjection* pod : pods) decision.batch_requests += pod->batch_request;
@@ -162,17 +162,17 @@ OvercommitController::Decision OvercommitController::decide(const model::NodeNam
       worth_a_write(decision.node, writes_.since(node_name, leadership_.epoch(), loop_.clock().monotonic()));
   // The mark goes with the amounts, and for it alone they are written as well.
   if (decision.write.reason != model::Reason::kWriteState && decision.node.oversold() != has_oversold_mark(node) &&
-      decision.node.plan().action != policy::PlanAction::kHold) {
+      decision.node.plan().action != policy::sell::PlanAction::kHold) {
     decision.write = {true, decision.node.oversold() ? model::Reason::kArbitrateReject : model::Reason::kArbitrateOver};
   }
   const auto& plan = decision.node.plan();
-  if (repair && plan.action != policy::PlanAction::kHold && !writes_.carries(node, plan.publish, plan.origin)) {
+  if (repair && plan.action != policy::sell::PlanAction::kHold && !writes_.carries(node, plan.publish, plan.origin)) {
     decision.write = {true, model::Reason::kWriteRepaired};  // by any amount, not only by a tenth
   }
   // Operators who change the settings want to see where they are in force.
   if (!decision.write.write) {
     decision.write =
-        policy::needs_ratio_write(decision.node.snapshot, decision.node.plan(), decision.node.strategy().profile);
+        policy::sell::needs_ratio_write(decision.node.snapshot, decision.node.plan(), decision.node.strategy().profile);
   }
   if (!decision.write.write) decision.write = yarn_needs_write(node, decision.node);
   const bool ours = plugins_.batch_resource || plugins_.mid_resource;
@@ -191,21 +191,21 @@ net::Task<Result<kube::Node>> OvercommitController::read_again(model::NodeName n
 }
 
 void OvercommitController::observe(const model::NodeName& node, const Decision& decision) {
-  const policy::Pool& pool = *decision.node.pool;
+  const model::Pool& pool = *decision.node.pool;
   const FigureBasis basis{decision.batch_requests, not_written(decision.node),
                           still_reports(decision.node, loop_.clock().wall())};
   NodeFigures figures = figures_of(decision.node.snapshot, decision.node.plan(), basis);
   const DecisionBasis& on = decision.node.basis;
-  const policy::TimeZone* zone = decision.node.calendar == nullptr ? nullptr : &decision.node.calendar->zone;
-  figures.offered_real = policy::kubernetes_real(pool, zone, on.guard, on.kubernetes, figures.offered, on.now);
+  const model::TimeZone* zone = decision.node.calendar == nullptr ? nullptr : &decision.node.calendar->zone;
+  figures.offered_real = policy::sell::kubernetes_real(pool, zone, on.guard, on.kubernetes, figures.offered, on.now);
   figures_.observe(node, pool.name, pool.business, figures, loop_.clock().monotonic(), leadership_.leading());
   count_plugins(decision.node);
 }
 
 // By the peer's names.
 void OvercommitController::count_plugins(const NodeDecision& decision) {
-  const policy::OvercommitPlan& plan = decision.plan();
-  const bool reset = plan.action == policy::PlanAction::kReset;
+  const policy::sell::OvercommitPlan& plan = decision.plan();
+  const bool reset = plan.action == policy::sell::PlanAction::kReset;
   const auto ran = [&](std::size_t place, std::string_view plugin, bool succeeded) {
     base::Counter*& runs = plugin_runs_[place * 4 + (reset ? 2 : 0) + (succeeded ? 1 : 0)];
     if (runs == nullptr) {
@@ -217,7 +217,7 @@ void OvercommitController::count_plugins(const NodeDecision& decision) {
     }
     runs->add();
   };
-  const bool held = plan.action == policy::PlanAction::kHold;
+  const bool held = plan.action == policy::sell::PlanAction::kHold;
   if (plugins_.batch_resource) ran(0, "BatchResource", !held);
   if (plugins_.mid_resource) ran(1, "MidResource", !held);
   if (plugins_.cpu_normalization) ran(2, "CPUNormalization", reset || plan.normalization.ratio_percent.has_value());
@@ -236,22 +236,22 @@ void OvercommitController::count_reconcile(std::string_view what, bool succeeded
 }
 
 // While no report could arrive, no node was silent: after an outage of the API server every offer is unchanged.
-policy::OfferState OvercommitController::remembered(const model::NodeName& node_name, const kube::Node& node,
-                                                    const Revision& revision) const {
+policy::sell::OfferState OvercommitController::remembered(const model::NodeName& node_name, const kube::Node& node,
+                                                          const Revision& revision) const {
   const auto at = offers_.find(node_name);
   if (at == offers_.end()) return {};
-  policy::OfferState state = at->second.state;
+  policy::sell::OfferState state = at->second.state;
   const base::Duration unheard = hooks_.unheard().total - at->second.unheard;
   if (unheard > base::Duration(0)) {
-    const policy::Pool& pool = policy::pool_of(revision.tidemark, node.meta.labels);
-    state = policy::without_unheard(std::move(state), unheard, pool.motion, loop_.clock().monotonic());
+    const model::Pool& pool = policy::waterline::pool_of(revision.tidemark, node.meta.labels);
+    state = policy::sell::without_unheard(std::move(state), unheard, pool.motion, loop_.clock().monotonic());
   }
   return state;
 }
 
 // Most nodes are decided without a memory; those cost nothing.
-void OvercommitController::remember(const model::NodeName& node_name, const policy::OfferState& state) {
-  if (state == policy::OfferState()) {
+void OvercommitController::remember(const model::NodeName& node_name, const policy::sell::OfferState& state) {
+  if (state == policy::sell::OfferState()) {
     offers_.erase(node_name);
   } else {
     offers_[node_name] = {state, hooks_.unheard().total};
@@ -259,10 +259,10 @@ void OvercommitController::remember(const model::NodeName& node_name, const poli
 }
 
 // What was decided and does not stand on the node is no step that the next one goes on from.
-void OvercommitController::take_step_back(const model::NodeName& node_name, const policy::MotionState& before) {
+void OvercommitController::take_step_back(const model::NodeName& node_name, const policy::sell::MotionState& before) {
   const auto at = offers_.find(node_name);
   if (at == offers_.end()) return;
-  policy::MotionState& motion = at->second.state.motion;
+  policy::sell::MotionState& motion = at->second.state.motion;
   motion.offered = before.offered;
   motion.changed_at = before.changed_at;
 }
@@ -274,7 +274,7 @@ bool OvercommitController::zones_lose(const kube::Node& node, const Decision& de
   if (topology == nullptr || !view) return false;
   if (zones_.overwritten(*topology)) return true;
   const auto& carried = decision.node.snapshot.published;
-  return policy::needs_zone_cut(
+  return policy::sell::needs_zone_cut(
              *view, decision.node.plan().zones,
              {carried.batch_cpu.value_or(model::CpuMilli{}), carried.batch_memory.value_or(model::MemoryBytes{})})
       .write.write;
@@ -296,7 +296,7 @@ bool OvercommitController::takes_away(const kube::Node& node, const Decision& de
 // Excludes temporary orders, and the hypothetical offer of an off node.
 void OvercommitController::learn(const model::NodeName& node_name, const NodeDecision& decision) {
   if (hooks_.least == nullptr || !decision.offer.could || !decision.basis.overrides.empty()) return;
-  if (decision.standing.state.strictest() != policy::NodeState::kOn) return;
+  if (decision.standing.state.strictest() != model::NodeState::kOn) return;
   hooks_.least->learn(node_name, *decision.offer.could, decision.basis.now);
 }
 
@@ -317,15 +317,15 @@ net::Task<Result<OvercommitController::Outcome>> OvercommitController::reconcile
 OvercommitController::Settled OvercommitController::settled(Done done, const Decision& decision, bool wrote) {
   Settled out{{done, decision.again_after}};
   if (done == Done::kObserved) return out;
-  const policy::ZonesPlan& zones = decision.node.plan().zones;
+  const policy::sell::ZonesPlan& zones = decision.node.plan().zones;
   out.zones = TopologyController::Wanted{zones, write_thresholds(decision.node), std::nullopt};
   const bool moved = zones.reason == model::Reason::kZonesScaled || zones.reason == model::Reason::kZonesHeld;
   const bool follow = moved || done == Done::kStepsBack;
-  if (decision.node.strategy().profile != policy::Profile::kTidemark && !follow) return out;
+  if (decision.node.strategy().profile != model::Profile::kTidemark && !follow) return out;
   const auto& carried = wrote ? decision.node.plan().publish : decision.node.snapshot.published;
   out.zones->follow = model::Resources{carried.batch_cpu.value_or(model::CpuMilli{}),
                                        carried.batch_memory.value_or(model::MemoryBytes{})};
-  out.zones->plan = policy::within_node(std::move(out.zones->plan), *out.zones->follow);
+  out.zones->plan = policy::sell::within_node(std::move(out.zones->plan), *out.zones->follow);
   return out;
 }
 
@@ -347,18 +347,18 @@ CapacityWrite OvercommitController::write_of(const kube::Node& node, const Decis
   write.resource_version = node.meta.resource_version;
   write.publish = decision.node.plan().publish;
   write.origin = decision.node.plan().origin.value_or(model::Resources());
-  const bool amounts = decision.node.plan().action != policy::PlanAction::kHold;
+  const bool amounts = decision.node.plan().action != policy::sell::PlanAction::kHold;
   write.batch = amounts && plugins_.batch_resource;
   write.mid = amounts && plugins_.mid_resource;
   if (decision.told) write.config_hash = decision.config_hash;
   const auto& ratio = decision.node.plan().normalization;
-  if (ratio.annotate) write.normalization = policy::ratio_text(*ratio.ratio_percent);
+  if (ratio.annotate) write.normalization = policy::sell::ratio_text(*ratio.ratio_percent);
   write.amplification_action = decision.node.plan().amplification.action;
   write.amplification = decision.node.plan().amplification.text;
   tell_yarn(node, decision.node, amounts, loop_.clock().wall(), write);
   if (amounts && decision.node.oversold() != has_oversold_mark(node)) {
     write.oversold_action =
-        decision.node.oversold() ? policy::AnnotationAction::kSet : policy::AnnotationAction::kRemove;
+        decision.node.oversold() ? policy::sell::AnnotationAction::kSet : policy::sell::AnnotationAction::kRemove;
     write.oversold_since = loop_.clock().wall();
   }
   write.epoch = epoch;
@@ -387,7 +387,8 @@ net::Task<Result<OvercommitController::Settled>> OvercommitController::settle_no
     if (!revision.colocation.config) co_return Settled{};
     const bool repair = manager::needs_repair(left_as(*node));
     const auto known = offers_.find(node_name);
-    const policy::MotionState before = known == offers_.end() ? policy::MotionState() : known->second.state.motion;
+    const policy::sell::MotionState before =
+        known == offers_.end() ? policy::sell::MotionState() : known->second.state.motion;
     const base::MonotonicTime began = loop_.clock().monotonic();
     Decision decision = decide(node_name, *node, revision, repair);
     decision_seconds_.observe(std::chrono::duration<double>(loop_.clock().monotonic() - began).count());
@@ -423,12 +424,12 @@ net::Task<Result<OvercommitController::Settled>> OvercommitController::settle_no
         journal_.end(std::move(record),
                      done_of(decision.node, decision.write.reason, RecordedResult::kUnchanged, "", epoch));
       }
-      if (repair && decision.node.plan().action != policy::PlanAction::kHold) writes_.accept(*node);
+      if (repair && decision.node.plan().action != policy::sell::PlanAction::kHold) writes_.accept(*node);
       co_return settled(Done::kUnchanged, decision);
     }
     if (!leading) co_return Settled{{Done::kNotLeading, decision.again_after}};
 
-    const bool amounts = decision.node.plan().action != policy::PlanAction::kHold;
+    const bool amounts = decision.node.plan().action != policy::sell::PlanAction::kHold;
     const CapacityWrite write = write_of(*node, decision, epoch);
     kube::WriteOptions options;
     options.subresource = "status";
@@ -447,7 +448,7 @@ net::Task<Result<OvercommitController::Settled>> OvercommitController::settle_no
       TM_CO_TRY(const kube::Node after, kube::decode_node(*patched, node_fields(), interner_));
       writes_.wrote(after, epoch, loop_.clock().monotonic());
       count_reconcile("updateNodeStatus", true);
-      if (write.normalization || write.amplification_action != policy::AnnotationAction::kKeep) {
+      if (write.normalization || write.amplification_action != policy::sell::AnnotationAction::kKeep) {
         count_reconcile("patchNodeMeta", true);  // it rides on the same write
       }
       metrics_

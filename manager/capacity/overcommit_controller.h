@@ -37,8 +37,8 @@
 #include "manager/settings/settings.h"
 #include "model/names.h"
 #include "net/loop.h"
-#include "policy/overcommit/overcommit.h"
-#include "policy/overcommit/writes.h"
+#include "policy/sell/overcommit/overcommit.h"
+#include "policy/sell/overcommit/writes.h"
 
 namespace tidemark::manager {
 
@@ -69,8 +69,8 @@ enum class WriteEnd : std::uint8_t {
 struct OvercommitHooks {
   // Inputs of a node's state besides the node (manager/state/standing.h).
   std::function<StandingInputs(const kube::Node&)> standing;
-  std::function<const policy::Waiting*()> waiting;  // batch pods that are not bound
-  std::function<bool()> shows;                      // whether this replica exports the metrics by pool
+  std::function<const policy::sell::Waiting*()> waiting;  // batch pods that are not bound
+  std::function<bool()> shows;                            // whether this replica exports the metrics by pool
   // Called around each write of a node's amounts, so that writes of other programs can be distinguished from ours.
   std::function<void(const model::NodeName&, const model::ExtendedResources&)> before_write;
   std::function<void(const model::NodeName&, WriteEnd end)> after_write;
@@ -81,7 +81,7 @@ struct OvercommitHooks {
   LeastOffers* least = nullptr;            // minimum offers of nodes lately; null: not learned
   Reclaims* reclaims = nullptr;            // reclaims of work; null: not published
   // When offline work of a node was last evicted; null: not tracked.
-  std::function<policy::LastEvicted(std::string_view node)> evicted = {};
+  std::function<policy::sell::LastEvicted(std::string_view node)> evicted = {};
 };
 
 class OvercommitController {
@@ -89,7 +89,7 @@ class OvercommitController {
   OvercommitController(net::EventLoop& loop, const WriteLanes& lanes, OvercommitCaches caches, const Settings& settings,
                        Leadership leadership, kube::Interner& interner, base::Log log, base::Registry& metrics,
                        TopologyController& zones, DecisionJournal& journal, OvercommitHooks hooks,
-                       policy::PluginSet plugins = {}, base::Duration write_limit = kCapacityWriteLimit);
+                       policy::sell::PluginSet plugins = {}, base::Duration write_limit = kCapacityWriteLimit);
 
   enum class Done {
     kNothing,    // the node is gone, or no configuration is known yet
@@ -122,7 +122,7 @@ class OvercommitController {
  private:
   struct Decision {
     NodeDecision node;
-    policy::WriteDecision write{};
+    policy::sell::WriteDecision write{};
     std::string config_hash{};          // of the settings used
     bool told = true;                   // and all of that is in force on the node
     model::Resources batch_requests{};  // of the pods on the node
@@ -141,10 +141,10 @@ class OvercommitController {
   void count_plugins(const NodeDecision& decision);
   void count_reconcile(std::string_view what, bool succeeded);
   void learn(const model::NodeName& node_name, const NodeDecision& decision);
-  policy::OfferState remembered(const model::NodeName& node_name, const kube::Node& node,
-                                const Revision& revision) const;
-  void remember(const model::NodeName& node_name, const policy::OfferState& state);
-  void take_step_back(const model::NodeName& node_name, const policy::MotionState& before);
+  policy::sell::OfferState remembered(const model::NodeName& node_name, const kube::Node& node,
+                                      const Revision& revision) const;
+  void remember(const model::NodeName& node_name, const policy::sell::OfferState& state);
+  void take_step_back(const model::NodeName& node_name, const policy::sell::MotionState& before);
   bool zones_lose(const kube::Node& node, const Decision& decision) const;
   // Whether the write takes capacity from Kubernetes or YARN, or is otherwise exempt from waiting.
   static bool takes_away(const kube::Node& node, const Decision& decision);
@@ -163,14 +163,14 @@ class OvercommitController {
   TopologyController& zones_;
   DecisionJournal& journal_;
   OvercommitHooks hooks_;
-  policy::PluginSet plugins_;
+  policy::sell::PluginSet plugins_;
   OwnWrites writes_;
   Figures figures_;
   ObservedSums observed_;
   NodeNotes notes_;
-  mutable policy::LineMemo lines_;
+  mutable policy::waterline::LineMemo lines_;
   struct Before {
-    policy::OfferState state;
+    policy::sell::OfferState state;
     base::Duration unheard;  // in all, by then
   };
   std::unordered_map<model::NodeName, Before> offers_;  // previous decision per node

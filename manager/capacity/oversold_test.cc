@@ -10,9 +10,9 @@
 #include "manager/state/mark_write.h"
 #include "manager/testing/cluster.h"
 #include "model/annotations.h"
+#include "model/generation.h"
 #include "model/names.h"
 #include "model/oversold.h"
-#include "policy/state/generation.h"
 
 namespace tidemark::manager {
 namespace {
@@ -101,16 +101,16 @@ class OversoldTest : public testing::InMemoryCluster {
     run_for(1s);
   }
   void off() {
-    policy::StateCommand command;
-    command.wish = policy::Wish::kOff;
+    policy::state::StateCommand command;
+    command.wish = policy::state::Wish::kOff;
     command.by = "ann@ops";
     const std::string bytes = read_node("n1").dump();
     kube::Interner interner;
     const auto node = *kube::decode_node(bytes, node_fields(), interner);
     const auto exact = *exact_mark(bytes);
     const auto marks = read_marks(exact).marks;
-    const auto ordered =
-        policy::command_node(marks, command, policy::next_generation(marks.generation, clock.wall()), clock.wall());
+    const auto ordered = policy::state::command_node(
+        marks, command, model::next_generation(marks.generation, clock.wall()), clock.wall());
     const auto write = mark_write(exact, ordered.marks, clock.wall(), &node);
     must("PATCH", "/api/v1/nodes/n1/status", *Json::parse(write.body), "application/json-patch+json");
   }

@@ -18,7 +18,7 @@
 #include "kube/objects.h"
 #include "model/names.h"
 #include "model/node.h"
-#include "policy/overcommit/plugins.h"
+#include "policy/sell/overcommit/plugins.h"
 
 namespace tidemark::manager {
 
@@ -35,7 +35,7 @@ inline bool needs_repair(LeftAs left) {
 
 class OwnWrites {
  public:
-  explicit OwnWrites(policy::PluginSet plugins) : plugins_(plugins) {}
+  explicit OwnWrites(policy::sell::PluginSet plugins) : plugins_(plugins) {}
 
   // `after`: the node in the server's answer.
   void wrote(const kube::Node& after, std::int64_t epoch, base::MonotonicTime now);
@@ -86,7 +86,7 @@ class OwnWrites {
   void keep_ours(Carried& carried) const;
   static bool lacks(const Carried& now, const Carried& written);
 
-  policy::PluginSet plugins_;
+  policy::sell::PluginSet plugins_;
   std::unordered_map<model::NodeName, Written> writes_;
   std::unordered_map<model::NodeName, Inherited> inherited_;  // of those that lost some of it
   std::deque<Gone> gone_;                                     // by time; entries expire after kMadeAnewWithin

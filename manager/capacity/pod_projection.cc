@@ -8,8 +8,8 @@
 #include "kube/convert.h"
 #include "kube/objects.h"
 #include "model/names.h"
-#include "policy/profile/recommendation.h"
-#include "policy/profile/workload.h"
+#include "policy/waterline/profile/recommendation.h"
+#include "policy/waterline/profile/workload.h"
 
 namespace tidemark::manager {
 
@@ -67,8 +67,8 @@ std::uint32_t started_s(const kube::Pod& pod) {
   return static_cast<std::uint32_t>(std::clamp<std::int64_t>(seconds, 0, std::numeric_limits<std::uint32_t>::max()));
 }
 
-std::vector<policy::ContainerRequest> container_requests(const kube::Pod& pod) {
-  std::vector<policy::ContainerRequest> requests;
+std::vector<policy::waterline::ContainerRequest> container_requests(const kube::Pod& pod) {
+  std::vector<policy::waterline::ContainerRequest> requests;
   for (const auto& container : pod.containers) {
     requests.push_back({std::string(container.name), kube::native_resources(container.requests)});
   }
@@ -97,11 +97,12 @@ Result<PodProjection> decode_pod_projection(std::string_view bytes, kube::Intern
   kept.numa_nodes = std::move(view.numa_nodes);
   kept.started_s = started_s(pod);
   if (kept.online()) {
-    const policy::PodOwner owner{pod.meta.owner_kind, pod.meta.owner_name, pod.meta.labels.get(kTemplateHashLabel)};
-    const auto workload = policy::workload_of(kept.meta.ns, owner);
+    const policy::waterline::PodOwner owner{pod.meta.owner_kind, pod.meta.owner_name,
+                                            pod.meta.labels.get(kTemplateHashLabel)};
+    const auto workload = policy::waterline::workload_of(kept.meta.ns, owner);
     if (!workload.none()) {
-      kept.workload = interner.intern(policy::workload_text(workload));
-      kept.containers = interner.intern(policy::containers_text(container_requests(pod)));
+      kept.workload = interner.intern(policy::waterline::workload_text(workload));
+      kept.containers = interner.intern(policy::waterline::containers_text(container_requests(pod)));
     }
   }
   if (may_be_disrupted(bytes)) {

@@ -25,9 +25,10 @@ struct PodProjection {
     std::string resource_version;
   };
   Meta meta;
-  kube::Text node_name;   // empty: not bound yet
-  kube::Text workload;    // "NAMESPACE/KIND/NAME" of online work (policy/profile/workload.h); "" where it has none
-  kube::Text containers;  // the same pods': what each container requests (policy/profile/recommendation.h)
+  kube::Text node_name;  // empty: not bound yet
+  kube::Text
+      workload;  // "NAMESPACE/KIND/NAME" of online work (policy/waterline/profile/workload.h); "" where it has none
+  kube::Text containers;  // the same pods': what each container requests (policy/waterline/profile/recommendation.h)
   kube::Text work_class;  // of what is sold: `tidemark.io/class`
   bool sold = false;      // it requests batch or mid resources
   model::PodPhase phase = model::PodPhase::kUnknown;

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "manager/capacity/decide.h"
-#include "policy/calendar/holidays.h"
-#include "policy/overcommit/strategy.h"
+#include "policy/sell/overcommit/strategy.h"
+#include "policy/waterline/calendar/holidays.h"
 
 namespace tidemark::manager {
 
@@ -28,7 +28,7 @@ void PoolLines::look() {
   std::map<std::string_view, const kube::Node*> first;
   if (context_.leading()) {
     context_.nodes.for_each([&](const kube::ObjectKey&, const kube::Node& node) {
-      const policy::Pool& pool = context_.settings.pool_of(node);
+      const model::Pool& pool = context_.settings.pool_of(node);
       if (!pool.calendar) return;
       const auto [at, added] = first.try_emplace(pool.name, &node);
       if (!added && node.meta.name.view() < at->second->meta.name.view()) at->second = &node;
@@ -39,15 +39,15 @@ void PoolLines::look() {
   std::set<std::string, std::less<>> shown;
   for (const auto& [name, node] : first) {
     const Revision& revision = context_.settings.for_node(*node);
-    const policy::Pool& pool = policy::pool_of(revision.tidemark, node->meta.labels);
+    const model::Pool& pool = policy::waterline::pool_of(revision.tidemark, node->meta.labels);
     if (!pool.calendar || !revision.colocation.config || pool.name != name) continue;
-    const policy::Calendar& calendar = revision.tidemark.calendars[*pool.calendar];
+    const policy::waterline::Calendar& calendar = revision.tidemark.calendars[*pool.calendar];
     const auto strategy = strategy_of_node(*node, *revision.colocation.config, pool.profile);
-    const auto line = policy::water_line(
+    const auto line = policy::waterline::water_line(
         calendar, strategy.values.cpu_reclaim_threshold_percent, strategy.values.memory_reclaim_threshold_percent,
-        overrides == nullptr ? policy::LineOverrides() : overrides_of(*overrides, name, now), now);
+        overrides == nullptr ? policy::waterline::LineOverrides() : overrides_of(*overrides, name, now), now);
     show_line(name, line.cpu.sell, line.memory.sell);
-    show_holidays_end(name, policy::holidays_end(calendar));
+    show_holidays_end(name, policy::waterline::holidays_end(calendar));
     shown.insert(std::string(name));
   }
   for (const std::string& gone : shown_) {
@@ -78,7 +78,7 @@ void PoolLines::show_line(std::string_view pool, std::int64_t cpu, std::int64_t 
 }
 
 bool has_motion(const Settings& settings) {
-  const auto moves = [](const policy::Pool& pool) { return pool.profile == policy::Profile::kTidemark; };
+  const auto moves = [](const model::Pool& pool) { return pool.profile == model::Profile::kTidemark; };
   return std::ranges::any_of(settings.in_force(), [&](const Revision* revision) {
     return moves(revision->tidemark.rest) || std::ranges::any_of(revision->tidemark.pools, moves);
   });

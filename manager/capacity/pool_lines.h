@@ -26,7 +26,7 @@ struct PoolLinesContext {
   const Settings& settings;
   base::Registry& metrics;
   std::function<bool()> leading;
-  std::function<const policy::Overrides*()> overrides;
+  std::function<const policy::state::Overrides*()> overrides;
 };
 
 class PoolLines {

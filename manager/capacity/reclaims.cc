@@ -2,7 +2,7 @@
 
 #include "base/text.h"
 #include "manager/capacity/figures.h"
-#include "policy/ledger/books.h"
+#include "policy/sell/ledger/books.h"
 
 namespace tidemark::manager {
 namespace {
@@ -33,12 +33,12 @@ void Reclaims::take(const kube::Node& node, const NodeDecision& decision, bool t
   known.kubernetes.clear();
   known.yarn.clear();
   if (decision.writes()) {
-    known.kubernetes = policy::told(decision.kubernetes_reclaim);
-    if (decision.yarn_offer) known.yarn = policy::told(decision.yarn_reclaim);
+    known.kubernetes = policy::sell::told(decision.kubernetes_reclaim);
+    if (decision.yarn_offer) known.yarn = policy::sell::told(decision.yarn_reclaim);
   }
   count(known, 1);
-  const bool kubernetes = policy::worth_telling(known.told_kubernetes, known.kubernetes);
-  const bool yarn = policy::worth_telling(known.told_yarn, known.yarn);
+  const bool kubernetes = policy::sell::worth_telling(known.told_kubernetes, known.kubernetes);
+  const bool yarn = policy::sell::worth_telling(known.told_yarn, known.yarn);
   if (kubernetes) known.told_kubernetes = known.kubernetes;
   if (yarn) known.told_yarn = known.yarn;
   const bool none = known.kubernetes.empty() && known.yarn.empty();

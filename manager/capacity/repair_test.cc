@@ -311,7 +311,7 @@ TEST(OwnWritesTest, ComparesRevisionAndNodeContent) {
   kube::Interner interner;
   const base::MonotonicTime now{1h};
   const auto one = std::optional<std::int64_t>(1);
-  OwnWrites writes{policy::PluginSet()};
+  OwnWrites writes{policy::sell::PluginSet()};
   EXPECT_EQ(writes.left_as(carrying("5", 7, interner), one, now), LeftAs::kNotWritten);
   writes.wrote(carrying("10", 7, interner), 1, now);
   EXPECT_EQ(writes.left_as(carrying("10", 7, interner), one, now), LeftAs::kAsWritten);
@@ -336,13 +336,13 @@ TEST(OwnWritesTest, RemembersARemovedNodeAndIgnoresDisabledPlugins) {
   kube::Interner interner;
   const base::MonotonicTime now{1h};
   const auto one = std::optional<std::int64_t>(1);
-  policy::PluginSet no_batch;
+  policy::sell::PluginSet no_batch;
   no_batch.batch_resource = false;
   OwnWrites mid_only{no_batch};
   mid_only.wrote(carrying("10", 7, interner), 1, now);
   EXPECT_EQ(mid_only.left_as(carrying("11", 8, interner), one, now), LeftAs::kAsWritten);
 
-  OwnWrites writes{policy::PluginSet()};
+  OwnWrites writes{policy::sell::PluginSet()};
   writes.wrote(carrying("10", 7, interner), 1, now);
   writes.gone(model::NodeName("n1"), now + 1s);
   EXPECT_EQ(writes.left_as(carrying("12", 8, interner), one, now + 5min), LeftAs::kChanged);

@@ -9,7 +9,7 @@
 #include "manager/capacity/own_writes.h"
 #include "manager/capacity/zone_patch.h"
 #include "model/reason.h"
-#include "policy/overcommit/writes.h"
+#include "policy/sell/overcommit/writes.h"
 
 namespace tidemark::manager {
 namespace {
@@ -87,7 +87,7 @@ void TopologyController::not_ours(const model::NodeName& node) {
 
 net::Task<Result<TopologyController::Done>> TopologyController::settle(model::NodeName node, Wanted wanted,
                                                                        kube::Place& place) {
-  const policy::ZonesPlan& plan = wanted.plan;
+  const policy::sell::ZonesPlan& plan = wanted.plan;
   const kube::NodeResourceTopology* topology = topologies_.find({"", node.value});
   if (topology == nullptr || plan.zones.empty()) {
     not_ours(node);
@@ -121,7 +121,7 @@ net::Task<Result<TopologyController::Done>> TopologyController::settle(model::No
     // What was changed is put right by any amount, not only by a tenth.
     if (!repair) since_write = loop_.clock().monotonic() - at->second.when;
   }
-  auto decision = policy::needs_zone_write(view, plan, since_write, wanted.thresholds, wanted.follow);
+  auto decision = policy::sell::needs_zone_write(view, plan, since_write, wanted.thresholds, wanted.follow);
   // A node that is cut goes ahead of others in some cases; its zones must not say the old number meanwhile.
   const bool ahead = (repair || decision.above_node) && !fought_over;
   if (contests_ != nullptr) {

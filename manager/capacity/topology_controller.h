@@ -24,8 +24,8 @@
 #include "model/names.h"
 #include "model/topology.h"
 #include "net/loop.h"
-#include "policy/overcommit/writes.h"
-#include "policy/overcommit/zones.h"
+#include "policy/sell/overcommit/writes.h"
+#include "policy/sell/overcommit/zones.h"
 
 namespace tidemark::manager {
 
@@ -43,8 +43,8 @@ class TopologyController {
     kDecideAgain,  // `place` is there now, and was waited for: the plan is old
   };
   struct Wanted {
-    policy::ZonesPlan plan;
-    policy::WriteThresholds thresholds;
+    policy::sell::ZonesPlan plan;
+    policy::sell::WriteThresholds thresholds;
     // The amounts of the node if its zones follow it: their sum does not exceed it, and a cut of them is as urgent as
     // one of the node.
     std::optional<model::Resources> follow = {};

@@ -28,14 +28,14 @@ bool moved(model::Resources told, model::Resources now) {
 
 }  // namespace
 
-std::optional<std::int64_t> waits_as(const PodProjection& pod, std::span<const policy::WorkClass> classes) {
+std::optional<std::int64_t> waits_as(const PodProjection& pod, std::span<const model::WorkClass> classes) {
   if (pod.batch_request == model::Resources{}) return std::nullopt;
-  return policy::class_order(classes, pod.work_class.view());
+  return policy::sell::class_order(classes, pod.work_class.view());
 }
 
 WaitingPods::WaitingPods(net::EventLoop& loop, kube::Client& client, kube::Interner& interner, const base::Log& log,
                          base::Registry& metrics, base::Random random,
-                         std::function<const policy::TidemarkConfig&()> settings, OnChange on_change)
+                         std::function<const policy::waterline::TidemarkConfig&()> settings, OnChange on_change)
     : loop_(loop),
       pods_(loop, client, client, log, metrics, random, not_bound(),
             [&interner](std::string_view bytes) { return decode_pod_projection(bytes, interner); }),
@@ -91,11 +91,11 @@ void WaitingPods::recount() {
   });
 }
 
-std::optional<policy::WaitingWork> WaitingPods::work() const {
-  std::optional<policy::WaitingWork> work;
+std::optional<policy::sell::WaitingWork> WaitingPods::work() const {
+  std::optional<policy::sell::WaitingWork> work;
   for (const auto& [name, sum] : by_class_) {
     if (!work) work.emplace();
-    work->add(policy::class_order(settings_().classes, name), name, sum.amount);
+    work->add(policy::sell::class_order(settings_().classes, name), name, sum.amount);
   }
   return work;
 }
@@ -113,7 +113,8 @@ void WaitingPods::amount_changed() {
 net::Task<void> WaitingPods::watch() {
   while (true) {
     recount();
-    const policy::Waiting before = std::exchange(state_, policy::wait(state_, work(), loop_.clock().monotonic()).state);
+    const policy::sell::Waiting before =
+        std::exchange(state_, policy::sell::wait(state_, work(), loop_.clock().monotonic()).state);
     if (before.wants_more != state_.wants_more || before.best_order != state_.best_order ||
         before.best_class != state_.best_class) {
       told_amount_ = state_.amount;

@@ -19,15 +19,15 @@
 #include "kube/informer.h"
 #include "manager/capacity/pod_projection.h"
 #include "net/loop.h"
-#include "policy/ledger/books.h"
-#include "policy/pools/pools.h"
+#include "policy/sell/ledger/books.h"
+#include "policy/waterline/pools.h"
 
 namespace tidemark::manager {
 
 inline constexpr std::string_view kWaitingPods = "spec.nodeName=,status.phase=Pending";  // as a field selector
 
 // imeliness class of the work that the pod waits for; nullopt if it requests no batch resources.
-std::optional<std::int64_t> waits_as(const PodProjection& pod, std::span<const policy::WorkClass> classes);
+std::optional<std::int64_t> waits_as(const PodProjection& pod, std::span<const model::WorkClass> classes);
 
 class WaitingPods {
  public:
@@ -39,13 +39,13 @@ class WaitingPods {
   using OnChange = std::function<void(Change)>;
 
   WaitingPods(net::EventLoop& loop, kube::Client& client, kube::Interner& interner, const base::Log& log,
-              base::Registry& metrics, base::Random random, std::function<const policy::TidemarkConfig&()> settings,
-              OnChange on_change);
+              base::Registry& metrics, base::Random random,
+              std::function<const policy::waterline::TidemarkConfig&()> settings, OnChange on_change);
 
   void start();  // until destroyed
   // From the watch of bound pods, which may be ahead of ours; null: the pod is gone.
   void bound(const kube::ObjectKey& key, const PodProjection* pod);
-  const policy::Waiting& state() const { return state_; }
+  const policy::sell::Waiting& state() const { return state_; }
 
  private:
   struct Sum {
@@ -55,15 +55,15 @@ class WaitingPods {
   void changed(const kube::ObjectKey& key, const PodProjection* before, const PodProjection* after);
   void count(const PodProjection& pod, int sign);
   void recount();
-  std::optional<policy::WaitingWork> work() const;
+  std::optional<policy::sell::WaitingWork> work() const;
   void amount_changed();
   net::Task<void> watch();
 
   net::EventLoop& loop_;
   kube::Informer<PodProjection> pods_;  // unbound pods; bound pods come from another watch
-  std::function<const policy::TidemarkConfig&()> settings_;
+  std::function<const policy::waterline::TidemarkConfig&()> settings_;
   OnChange on_change_;
-  policy::Waiting state_;
+  policy::sell::Waiting state_;
   std::map<std::string, Sum, std::less<>> by_class_;
   std::set<kube::ObjectKey> bound_;  // of those that we have still
   model::Resources told_amount_;     // at the last change

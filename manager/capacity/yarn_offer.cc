@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "model/names.h"
-#include "policy/drain/drain.h"
+#include "policy/evict/drain.h"
 
 namespace tidemark::manager {
 namespace {
@@ -43,15 +43,16 @@ std::optional<model::YarnOffer> settled_yarn_offer(const kube::Node& node) {
   const auto offer = model::parse_yarn_offer(offer_text->view());
   const auto book = model::parse_yarn_book(book_text->view());
   if (!offer || !book) return std::nullopt;
-  const auto settled = policy::settled_offer(*book, *offer);
+  const auto settled = policy::sell::settled_offer(*book, *offer);
   if (!settled) return std::nullopt;
-  return policy::needs_cut_write(as_extended(offer->up_to), as_extended(settled->up_to)).write ? settled : std::nullopt;
+  return policy::sell::needs_cut_write(as_extended(offer->up_to), as_extended(settled->up_to)).write ? settled
+                                                                                                     : std::nullopt;
 }
 
 }  // namespace
 
-policy::WriteDecision yarn_needs_write(const kube::Node& node, const NodeDecision& decision) {
-  if (decision.plan().action == policy::PlanAction::kHold) return {};
+policy::sell::WriteDecision yarn_needs_write(const kube::Node& node, const NodeDecision& decision) {
+  if (decision.plan().action == policy::sell::PlanAction::kHold) return {};
   const auto* text = node.meta.annotations.find(model::kYarnOfferAnnotation);
   if (!decision.yarn_offer) {
     if (text == nullptr) return {};
@@ -59,17 +60,17 @@ policy::WriteDecision yarn_needs_write(const kube::Node& node, const NodeDecisio
   }
   const auto told = yarn_offer_on(node);
   if (!told) return {true, model::Reason::kWriteAppears};
-  if (policy::worth_telling(told->reclaim, policy::told(decision.yarn_reclaim))) {
+  if (policy::sell::worth_telling(told->reclaim, policy::sell::told(decision.yarn_reclaim))) {
     return {true, model::Reason::kLedgerReclaim};
   }
-  if (policy::drain_in_force(told->drain_by, decision.basis.now) != decision.yarn_drain) {
+  if (policy::evict::drain_in_force(told->drain_by, decision.basis.now) != decision.yarn_drain) {
     return {true, model::Reason::kLineDraining};
   }
-  const auto cut = policy::needs_cut_write(as_extended(told->offer), as_extended(*decision.yarn_offer));
+  const auto cut = policy::sell::needs_cut_write(as_extended(told->offer), as_extended(*decision.yarn_offer));
   if (cut.write) return cut;
   if (told->offer == *decision.yarn_offer && settled_yarn_offer(node)) return {true, model::Reason::kWriteCut};
-  return policy::needs_write(as_extended(told->offer), as_extended(*decision.yarn_offer), base::Duration(0),
-                             decision.strategy().values);
+  return policy::sell::needs_write(as_extended(told->offer), as_extended(*decision.yarn_offer), base::Duration(0),
+                                   decision.strategy().values);
 }
 
 bool yarn_loses(const kube::Node& node, const NodeDecision& decision) {
@@ -81,16 +82,16 @@ bool yarn_loses(const kube::Node& node, const NodeDecision& decision) {
 
 void tell_yarn(const kube::Node& node, const NodeDecision& decision, bool amounts, base::WallTime now,
                CapacityWrite& write) {
-  using policy::AnnotationAction;
+  using policy::sell::AnnotationAction;
   const auto told = yarn_offer_on(node);
-  auto reclaim = policy::told(decision.yarn_reclaim);
+  auto reclaim = policy::sell::told(decision.yarn_reclaim);
   if (!decision.yarn_offer) {
     if (amounts && node.meta.annotations.has(model::kYarnOfferAnnotation))
       write.yarn_action = AnnotationAction::kRemove;
     return;
   }
-  if (told && *decision.yarn_offer == told->offer && !policy::worth_telling(told->reclaim, reclaim) &&
-      policy::drain_in_force(told->drain_by, decision.basis.now) == decision.yarn_drain) {
+  if (told && *decision.yarn_offer == told->offer && !policy::sell::worth_telling(told->reclaim, reclaim) &&
+      policy::evict::drain_in_force(told->drain_by, decision.basis.now) == decision.yarn_drain) {
     // The same offer keeps its generation, so no new confirmation is needed.
     if (const auto offer = settled_yarn_offer(node)) {
       write.yarn_action = AnnotationAction::kSet;
@@ -99,7 +100,7 @@ void tell_yarn(const kube::Node& node, const NodeDecision& decision, bool amount
     return;
   }
   write.yarn_action = AnnotationAction::kSet;
-  write.yarn_offer = policy::next_offer(decision.basis.yarn, *decision.yarn_offer, yarn_generation(node), now);
+  write.yarn_offer = policy::sell::next_offer(decision.basis.yarn, *decision.yarn_offer, yarn_generation(node), now);
   write.yarn_offer.reclaim = std::move(reclaim);
   write.yarn_offer.drain_by = decision.yarn_drain;
 }

@@ -6,12 +6,12 @@
 #include "kube/objects.h"
 #include "manager/capacity/capacity_patch.h"
 #include "manager/capacity/decide.h"
-#include "policy/overcommit/writes.h"
+#include "policy/sell/overcommit/writes.h"
 
 namespace tidemark::manager {
 
 // Whether YARN's annotations on the node must change.
-policy::WriteDecision yarn_needs_write(const kube::Node& node, const NodeDecision& decision);
+policy::sell::WriteDecision yarn_needs_write(const kube::Node& node, const NodeDecision& decision);
 // YARN's offer shrinks or disappears, or YARN must reclaim: this does not wait for growth.
 bool yarn_loses(const kube::Node& node, const NodeDecision& decision);
 

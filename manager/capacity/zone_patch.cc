@@ -96,11 +96,11 @@ std::string zone_patch(const ZoneWrite& write) {
 
   std::vector<ZoneList> lists;
   for (const kube::Zone& zone : write.decided_on.zones) lists.emplace_back(zone);
-  for (const policy::ZoneChange& change : write.changes) {
-    const policy::ZonePlan& zone = write.wanted.zones[change.zone];
+  for (const policy::sell::ZoneChange& change : write.changes) {
+    const policy::sell::ZonePlan& zone = write.wanted.zones[change.zone];
     const std::string_view name = change.is_cpu ? model::kBatchCpu : model::kBatchMemory;
-    const std::string amount = (change.is_cpu ? policy::zone_quantity(zone.batch_cpu)
-                                              : policy::zone_quantity(zone.batch_memory, zone.memory_format))
+    const std::string amount = (change.is_cpu ? policy::sell::zone_quantity(zone.batch_cpu)
+                                              : policy::sell::zone_quantity(zone.batch_memory, zone.memory_format))
                                    .canonical();
     ZoneList& list = lists[change.zone];
     const std::string path = base::cat("/zones/", change.zone, "/resources");

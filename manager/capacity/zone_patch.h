@@ -10,15 +10,15 @@
 #include <string>
 
 #include "kube/node_resource_topology.h"
-#include "policy/overcommit/writes.h"
-#include "policy/overcommit/zones.h"
+#include "policy/sell/overcommit/writes.h"
+#include "policy/sell/overcommit/zones.h"
 
 namespace tidemark::manager {
 
 struct ZoneWrite {
   const kube::NodeResourceTopology& decided_on;
-  const policy::ZonesPlan& wanted;
-  std::span<const policy::ZoneChange> changes;
+  const policy::sell::ZonesPlan& wanted;
+  std::span<const policy::sell::ZoneChange> changes;
   std::int64_t epoch = 0;
 };
 

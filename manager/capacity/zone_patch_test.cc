@@ -16,8 +16,8 @@ class ZonePatchTest : public ::testing::Test {
                topology_fields(), interner)
         .value();
   }
-  static policy::ZonesPlan plan(std::size_t zones) {
-    policy::ZonesPlan plan;
+  static policy::sell::ZonesPlan plan(std::size_t zones) {
+    policy::sell::ZonesPlan plan;
     plan.zones.resize(zones);
     for (auto& zone : plan.zones) {
       zone.batch_cpu = {9'750'500};
@@ -25,7 +25,9 @@ class ZonePatchTest : public ::testing::Test {
     }
     return plan;
   }
-  static policy::ZoneChange added(std::size_t zone, bool is_cpu) { return {zone, is_cpu, true, true, true, true}; }
+  static policy::sell::ZoneChange added(std::size_t zone, bool is_cpu) {
+    return {zone, is_cpu, true, true, true, true};
+  }
 
   kube::Interner interner;
 };
@@ -63,8 +65,8 @@ TEST_F(ZonePatchTest, InsertsAMissingResourceInOrder) {
 TEST_F(ZonePatchTest, ReplacesOnlyChangedFields) {
   const auto on = topology("", R"([{"name":"node-0","resources":[{"name":"a"},{"name":"kubernetes.io/batch-cpu"},
       {"name":"kubernetes.io/batch-memory"}]}])");
-  const std::vector<policy::ZoneChange> changes{{0, true, false, true, false, true},
-                                                {0, false, false, false, true, false}};
+  const std::vector<policy::sell::ZoneChange> changes{{0, true, false, true, false, true},
+                                                      {0, false, false, false, true, false}};
   const Json patch = *Json::parse(zone_patch({on, plan(1), changes, 1}));
   ASSERT_EQ(patch.as_array().size(), 5u);
   EXPECT_EQ(patch.as_array()[2],

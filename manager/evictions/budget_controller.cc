@@ -8,8 +8,8 @@
 
 #include "base/text.h"
 #include "model/names.h"
-#include "policy/budget/stored.h"
-#include "policy/render/budget_text.h"
+#include "policy/evict/budget/stored.h"
+#include "policy/explain/budget_text.h"
 
 namespace tidemark::manager {
 namespace {
@@ -24,47 +24,47 @@ bool needs_somebody(Reason reason) {
 }
 
 // What pools may do, without what only people look at.
-std::vector<std::pair<std::string, policy::PoolGuard>> guards(const policy::BudgetState& state) {
-  std::vector<std::pair<std::string, policy::PoolGuard>> found;
+std::vector<std::pair<std::string, policy::sell::PoolGuard>> guards(const policy::evict::BudgetState& state) {
+  std::vector<std::pair<std::string, policy::sell::PoolGuard>> found;
   for (const auto& pool : state.pools) {
-    const auto guard = policy::guard_of(state, pool.pool);
-    if (guard != policy::PoolGuard()) found.emplace_back(pool.pool, guard);
+    const auto guard = policy::evict::guard_of(state, pool.pool);
+    if (guard != policy::sell::PoolGuard()) found.emplace_back(pool.pool, guard);
   }
   return found;
 }
 
 // Of a pool what must not be forgotten: the rest may wait.
-auto urgent(const policy::BudgetState& state) {
-  std::vector<std::tuple<std::string, policy::Breaker, bool, bool>> found;
+auto urgent(const policy::evict::BudgetState& state) {
+  std::vector<std::tuple<std::string, policy::evict::Breaker, bool, bool>> found;
   for (const auto& pool : state.pools) {
     found.emplace_back(pool.pool, pool.breaker, pool.over_report.fallen_back, pool.exhausted);
   }
   return std::pair(state.request, found);
 }
 
-using Minutes = std::map<std::string, policy::Series, std::less<>>;
+using Minutes = std::map<std::string, policy::evict::Series, std::less<>>;
 
 // Whether tasks of the pool were evicted within the last hour that `stored` does not have.
 bool lost_more(const Minutes& book, const Minutes& stored, const std::string& pool) {
   const auto now = book.find(pool);
   if (now == book.end()) return false;
   const auto then = stored.find(pool);
-  return std::ranges::any_of(now->second.slots, [&](const policy::Series::Slot& slot) {
+  return std::ranges::any_of(now->second.slots, [&](const policy::evict::Series::Slot& slot) {
     if (slot.ended.evicted == 0) return false;
     if (then == stored.end()) return true;
-    const auto known = std::ranges::find(then->second.slots, slot.index, &policy::Series::Slot::index);
+    const auto known = std::ranges::find(then->second.slots, slot.index, &policy::evict::Series::Slot::index);
     return known == then->second.slots.end() || known->ended.evicted < slot.ended.evicted;
   });
 }
 
 // Whether something was counted that `stored` does not have; what has become too old since does not matter.
-bool counted_more(const policy::EvictionBook& book, policy::EvictionBook stored) {
-  policy::forget_old(stored, book.until);
+bool counted_more(const policy::evict::EvictionBook& book, policy::evict::EvictionBook stored) {
+  policy::evict::forget_old(stored, book.until);
   stored.until = book.until;
   return stored != book;
 }
 
-auto jobs(const policy::BudgetState& state) {
+auto jobs(const policy::evict::BudgetState& state) {
   std::vector<std::pair<std::string, std::vector<std::string>>> found;
   for (const auto& pool : state.pools) found.emplace_back(pool.pool, pool.jobs);
   return found;
@@ -95,7 +95,7 @@ net::Task<void> BudgetController::begin() {
   }
   const StoredBudgets& stored = store_.stored();
   if (stored.state) state_ = *stored.state;
-  context_.evictions.begin(stored.counts.value_or(policy::EvictionBook()));
+  context_.evictions.begin(stored.counts.value_or(policy::evict::EvictionBook()));
   look_for_newer();
   begun_ = true;
   scope_.spawn(run());
@@ -123,7 +123,7 @@ void BudgetController::look_for_newer() {
   context_.on_change();
 }
 
-void BudgetController::take(policy::BudgetState state) {
+void BudgetController::take(policy::evict::BudgetState state) {
   const auto before = guards(state_);
   state_ = std::move(state);
   if (guards(state_) != before) context_.on_change();
@@ -133,12 +133,12 @@ net::Task<void> BudgetController::run() {
   while (true) {
     wake_.clear();
     co_await tick();
-    co_await wake_.wait_for(policy::kBudgetStep);
+    co_await wake_.wait_for(policy::evict::kBudgetStep);
   }
 }
 
 net::Task<void> BudgetController::tick() {
-  const policy::EvictionBook& book = context_.evictions.book();
+  const policy::evict::EvictionBook& book = context_.evictions.book();
   // Without a view of ended tasks, a replica must not report calm.
   if (!context_.leading()) {
     hide();
@@ -149,14 +149,14 @@ net::Task<void> BudgetController::tick() {
   }
   if (!context_.leading() || !context_.evictions.synced()) co_return;
   const auto pools = context_.pools();
-  auto done = policy::step(state_, {pools, book, store_.stored().requests}, context_.loop.clock().wall());
+  auto done = policy::evict::step(state_, {pools, book, store_.stored().requests}, context_.loop.clock().wall());
   take(std::move(done.state));
   tell(done.changes);
   show();
   if ((context_.asked_for() || store_.exists()) && !newer_) co_await store();
 }
 
-bool BudgetController::worth_storing(const policy::BudgetState& wanted) const {
+bool BudgetController::worth_storing(const policy::evict::BudgetState& wanted) const {
   const auto& stored = store_.stored().state;
   if (!stored || urgent(*stored) != urgent(wanted) || !store_.stored().requests.empty()) return true;
   const auto now = context_.loop.clock().monotonic();
@@ -165,18 +165,18 @@ bool BudgetController::worth_storing(const policy::BudgetState& wanted) const {
 
 std::optional<std::string> BudgetController::grants_to_store() const {
   const auto wanted = context_.operator_grants();
-  if (!wanted || *wanted == store_.stored().grants.value_or(policy::OperatorGrants())) return std::nullopt;
-  return policy::encode_grants(*wanted);
+  if (!wanted || *wanted == store_.stored().grants.value_or(policy::evict::OperatorGrants())) return std::nullopt;
+  return policy::evict::encode_grants(*wanted);
 }
 
 net::Task<void> BudgetController::store() {
-  const policy::EvictionBook& book = context_.evictions.book();
+  const policy::evict::EvictionBook& book = context_.evictions.book();
   const bool worth = worth_storing(state_);
   auto grants = grants_to_store();
   const bool counts_due = counts_worth_storing(book, worth);
   if (!counts_due && !worth && !grants) co_return;
-  auto written = co_await store_.write({policy::encode_budgets(state_),
-                                        counts_due ? std::optional(policy::encode_counts(book)) : std::nullopt,
+  auto written = co_await store_.write({policy::evict::encode_budgets(state_),
+                                        counts_due ? std::optional(policy::evict::encode_counts(book)) : std::nullopt,
                                         std::move(grants)});
   if (!written) {
     errors_.add();
@@ -190,13 +190,13 @@ net::Task<void> BudgetController::store() {
 }
 
 // On change alone. `beside`: the state is written anyway.
-bool BudgetController::counts_worth_storing(const policy::EvictionBook& book, bool beside) const {
+bool BudgetController::counts_worth_storing(const policy::evict::EvictionBook& book, bool beside) const {
   const auto& stored = store_.stored().counts;
   if (!stored) return !book.classes.empty() || !book.jobs.empty() || !book.given_back.empty();
   const auto now = context_.loop.clock().monotonic();
   const auto rested = [&](base::Duration pause) { return !counts_stored_at_ || now - *counts_stored_at_ >= pause; };
   // Where a pool may only lose so many tasks an hour, what it lost must not be forgotten.
-  const auto lost = [&](const policy::BudgetPool& pool) {
+  const auto lost = [&](const policy::evict::BudgetPool& pool) {
     return pool.settings.pool_per_hour.has_value() && (lost_more(book.minutes, stored->minutes, pool.name) ||
                                                        lost_more(book.given_back, stored->given_back, pool.name));
   };
@@ -204,9 +204,9 @@ bool BudgetController::counts_worth_storing(const policy::EvictionBook& book, bo
   return rested(kCountsPause) && counted_more(book, *stored);
 }
 
-void BudgetController::tell(const std::vector<policy::BudgetChange>& changes) {
+void BudgetController::tell(const std::vector<policy::evict::BudgetChange>& changes) {
   for (const auto& change : changes) {
-    const std::string text = policy::render_text(change);
+    const std::string text = policy::explain::render_text(change);
     const bool warns = needs_somebody(change.reason);
     if (warns) {
       log_.warn("evictions", {{"what", text}});
@@ -220,7 +220,7 @@ void BudgetController::tell(const std::vector<policy::BudgetChange>& changes) {
     // Jobs may be many: they are in the ConfigMap, in the log, and in `tidemark report evictions`.
     if (change.reason == Reason::kBudgetJobExhausted || !(context_.asked_for() || store_.exists())) continue;
     context_.recorder.record(store_.reference(), warns ? kube::EventSeverity::kWarning : kube::EventSeverity::kNormal,
-                             policy::event_reason(change), text);
+                             policy::explain::event_reason(change), text);
   }
 }
 
@@ -240,7 +240,7 @@ void BudgetController::show_pool(std::string_view pool, double phase, double giv
       .set(exhausted);
 }
 
-void BudgetController::show_rate(const policy::PoolAnd& of, double ratio) {
+void BudgetController::show_rate(const policy::evict::PoolAnd& of, double ratio) {
   context_.metrics
       .gauge("tidemark_eviction_rate_ratio", "Share of the offline tasks that ended within a day which were evicted.",
              {{"pool", of.first}, {"class", of.second}})
@@ -265,13 +265,13 @@ void BudgetController::show() {
               static_cast<double>(pool.jobs.size()));
     shown_.push_back(pool.pool);
   }
-  const policy::EvictionBook& book = context_.evictions.book();
+  const policy::evict::EvictionBook& book = context_.evictions.book();
   const base::WallTime now = context_.loop.clock().wall();
   // A class without ended tasks has no rate and exports 0.
   for (const auto& [name, series] : book.classes) shown_rates_.insert(name);
-  for (const auto& pool : state_.pools) shown_rates_.emplace(pool.pool, policy::kUnnamed);
+  for (const auto& pool : state_.pools) shown_rates_.emplace(pool.pool, policy::evict::kUnnamed);
   for (const auto& name : shown_rates_) {
-    const auto day = policy::of_day(book, name.first, name.second, now);
+    const auto day = policy::evict::of_day(book, name.first, name.second, now);
     show_rate(name, day.ended() == 0 ? 0 : static_cast<double>(day.evicted) / static_cast<double>(day.ended()));
   }
 }

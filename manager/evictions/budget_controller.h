@@ -1,4 +1,5 @@
-// Carries out policy/budget: the leader steps the budgets of pools and jobs, stores and publishes them. Every replica
+// Carries out policy/evict/budget: the leader steps the budgets of pools and jobs, stores and publishes them. Every
+// replica
 // uses the stored state, so that a new leader continues it.
 //
 // Without tidemark-config nothing is written, because Koordinator leaves no such object.
@@ -18,7 +19,7 @@
 #include "manager/evictions/eviction_watch.h"
 #include "manager/state/standing.h"
 #include "net/loop.h"
-#include "policy/budget/budget.h"
+#include "policy/evict/budget/budget.h"
 
 namespace tidemark::manager {
 
@@ -31,9 +32,9 @@ struct BudgetContext {
   kube::Interner& interner;
   base::Registry& metrics;
   EvictionWatch& evictions;
-  std::function<std::optional<policy::OperatorGrants>()> operator_grants;  // nullopt: not known now
+  std::function<std::optional<policy::evict::OperatorGrants>()> operator_grants;  // nullopt: not known now
   // Pools of the settings in force on any node, and whether any setting comes from a tidemark-config.
-  std::function<std::vector<policy::BudgetPool>()> pools;
+  std::function<std::vector<policy::evict::BudgetPool>()> pools;
   std::function<bool()> asked_for;
   std::function<bool()> leading;
   std::function<void()> on_change;  // permissions of pools changed
@@ -55,30 +56,30 @@ class BudgetController {
 
   // Valid until the loop runs again.
   void enter(StandingInputs& inputs) const;
-  const policy::BudgetState& state() const { return state_; }
-  const std::optional<policy::OperatorGrants>& stored_grants() const { return store_.stored().grants; }
+  const policy::evict::BudgetState& state() const { return state_; }
+  const std::optional<policy::evict::OperatorGrants>& stored_grants() const { return store_.stored().grants; }
 
  private:
   net::Task<void> run();
   net::Task<void> tick();
   void store_changed();
-  void take(policy::BudgetState state);
-  bool counts_worth_storing(const policy::EvictionBook& book, bool beside) const;
-  bool worth_storing(const policy::BudgetState& wanted) const;
+  void take(policy::evict::BudgetState state);
+  bool counts_worth_storing(const policy::evict::EvictionBook& book, bool beside) const;
+  bool worth_storing(const policy::evict::BudgetState& wanted) const;
   // nullopt: the stored grants are current.
   std::optional<std::string> grants_to_store() const;
   net::Task<void> store();
   void look_for_newer();
-  void tell(const std::vector<policy::BudgetChange>& changes);
+  void tell(const std::vector<policy::evict::BudgetChange>& changes);
   void show();
   void show_pool(std::string_view pool, double phase, double given_up, double exhausted);
-  void show_rate(const policy::PoolAnd& of, double ratio);
+  void show_rate(const policy::evict::PoolAnd& of, double ratio);
   void hide();
 
   BudgetContext context_;
   base::Log log_;
   BudgetStore store_;
-  policy::BudgetState state_;
+  policy::evict::BudgetState state_;
   bool begun_ = false;
   bool newer_told_ = false;                              // in this term
   bool newer_ = false;                                   // a newer version wrote the store; it stays unchanged
@@ -87,9 +88,9 @@ class BudgetController {
   net::Event wake_;
   base::Counter& errors_;
   base::Gauge& held_;
-  std::vector<std::string> shown_;         // pools with gauges
-  std::set<policy::PoolAnd> shown_rates_;  // and classes
-  net::Scope scope_;                       // last: its tasks use everything above
+  std::vector<std::string> shown_;                // pools with gauges
+  std::set<policy::evict::PoolAnd> shown_rates_;  // and classes
+  net::Scope scope_;                              // last: its tasks use everything above
 };
 
 }  // namespace tidemark::manager

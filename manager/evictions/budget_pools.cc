@@ -9,17 +9,19 @@ bool of_tidemark(const Revision* revision) {
   return revision->texts.tidemark.has_value();
 }
 
-bool over_reports(const policy::Pool& pool) {
-  const auto over = [](const policy::SideConfig& side) { return policy::over_reports(side.over_report, side.entries); };
+bool over_reports(const model::Pool& pool) {
+  const auto over = [](const model::SideConfig& side) {
+    return policy::sell::over_reports(side.over_report, side.entries);
+  };
   return over(pool.ledger.kubernetes) || over(pool.ledger.yarn);
 }
 
 }  // namespace
 
-std::vector<policy::BudgetPool> budget_pools(std::span<const Revision* const> in_force) {
-  std::vector<policy::BudgetPool> pools;
-  const auto add = [&](const policy::Pool& pool) {
-    const auto known = std::ranges::find(pools, pool.name, &policy::BudgetPool::name);
+std::vector<policy::evict::BudgetPool> budget_pools(std::span<const Revision* const> in_force) {
+  std::vector<policy::evict::BudgetPool> pools;
+  const auto add = [&](const model::Pool& pool) {
+    const auto known = std::ranges::find(pools, pool.name, &policy::evict::BudgetPool::name);
     if (known == pools.end()) {
       pools.push_back({pool.name, pool.budget, over_reports(pool)});
     } else {

@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "model/names.h"
-#include "policy/budget/stored.h"
+#include "policy/evict/budget/stored.h"
 
 namespace tidemark::manager {
 namespace {
@@ -23,7 +23,7 @@ void read(const kube::ConfigMap& map, std::string_view key, Result<T> (*decode_t
   stored.problem += base::cat(stored.problem.empty() ? "" : "\n", key, ": ", value.error().message);
   // A request is its writer's: nothing is written over it anyway.
   const bool ours =
-      key == model::kBudgetsStateKey || key == model::kBudgetsCountsKey || key == policy::kBudgetsGrantsKey;
+      key == model::kBudgetsStateKey || key == model::kBudgetsCountsKey || key == policy::evict::kBudgetsGrantsKey;
   if (!ours) return;
   stored.newer = stored.newer || value.error().kind == ErrorKind::kUnsupported;
 }
@@ -32,18 +32,19 @@ void read(const kube::ConfigMap& map, std::string_view key, Result<T> (*decode_t
 
 StoredBudgets read_budgets(const kube::ConfigMap& map) {
   StoredBudgets stored;
-  read(map, model::kBudgetsStateKey, policy::decode_budgets, stored.state, stored);
-  read(map, model::kBudgetsCountsKey, policy::decode_counts, stored.counts, stored);
-  read(map, policy::kBudgetsGrantsKey, policy::decode_grants, stored.grants, stored);
+  read(map, model::kBudgetsStateKey, policy::evict::decode_budgets, stored.state, stored);
+  read(map, model::kBudgetsCountsKey, policy::evict::decode_counts, stored.counts, stored);
+  read(map, policy::evict::kBudgetsGrantsKey, policy::evict::decode_grants, stored.grants, stored);
   for (const auto& [key, text] : map.data) {
-    const bool is_request = key.view() == model::kBudgetsRequestKey || key.view().starts_with(policy::kResumeKeys);
-    if (!is_request || stored.requests.size() >= policy::kResumeRequestsMax) continue;
-    std::optional<policy::ResumeRequest> request;
-    read(map, key.view(), policy::decode_resume, request, stored);
+    const bool is_request =
+        key.view() == model::kBudgetsRequestKey || key.view().starts_with(policy::evict::kResumeKeys);
+    if (!is_request || stored.requests.size() >= policy::evict::kResumeRequestsMax) continue;
+    std::optional<policy::evict::ResumeRequest> request;
+    read(map, key.view(), policy::evict::decode_resume, request, stored);
     if (!request) continue;
     stored.request_keys.emplace_back(key.view());
     const bool there =
-        std::ranges::find(stored.requests, request->id, &policy::ResumeRequest::id) != stored.requests.end();
+        std::ranges::find(stored.requests, request->id, &policy::evict::ResumeRequest::id) != stored.requests.end();
     if (!there) stored.requests.push_back(std::move(*request));
   }
   return stored;
@@ -54,8 +55,8 @@ BudgetStore::BudgetStore(const WatchedMap::Context& context, const base::Log& lo
     : log_(log),
       map_(
           context, model::kBudgetsName, model::kBudgetsName,
-          {model::kBudgetsStateKey, model::kBudgetsCountsKey, policy::kBudgetsGrantsKey, model::kBudgetsRequestKey,
-           base::cat(policy::kResumeKeys, "*")},
+          {model::kBudgetsStateKey, model::kBudgetsCountsKey, policy::evict::kBudgetsGrantsKey,
+           model::kBudgetsRequestKey, base::cat(policy::evict::kResumeKeys, "*")},
           log, random, [this](const kube::ConfigMap* map) { take(map); }, std::move(on_change)) {}
 
 void BudgetStore::take(const kube::ConfigMap* map) {
@@ -74,7 +75,7 @@ void BudgetStore::take(const kube::ConfigMap* map) {
 net::Task<Result<void>> BudgetStore::write(Texts texts) {
   MapChanges data{{std::string(model::kBudgetsStateKey), std::move(texts.state)}};
   if (texts.counts) data.emplace(model::kBudgetsCountsKey, std::move(texts.counts));
-  if (texts.grants) data.emplace(policy::kBudgetsGrantsKey, std::move(texts.grants));
+  if (texts.grants) data.emplace(policy::evict::kBudgetsGrantsKey, std::move(texts.grants));
   for (const auto& key : stored_.request_keys) data.emplace(key, std::nullopt);
   return map_.write(std::move(data));
 }

@@ -14,19 +14,19 @@
 #include "kube/recorder.h"
 #include "manager/maps/owned_map.h"
 #include "net/loop.h"
-#include "policy/budget/budget.h"
-#include "policy/budget/grants.h"
+#include "policy/evict/budget/budget.h"
+#include "policy/evict/budget/grants.h"
 
 namespace tidemark::manager {
 
 struct StoredBudgets {
-  std::optional<policy::BudgetState> state;
-  std::optional<policy::EvictionBook> counts;
-  std::optional<policy::OperatorGrants> grants;
-  std::vector<policy::ResumeRequest> requests;  // each once
-  std::vector<std::string> request_keys;        // under which they are
-  std::string problem;                          // unreadable parts, one per line
-  bool newer = false;                           // a newer version wrote state, counts or grants: this one may not write
+  std::optional<policy::evict::BudgetState> state;
+  std::optional<policy::evict::EvictionBook> counts;
+  std::optional<policy::evict::OperatorGrants> grants;
+  std::vector<policy::evict::ResumeRequest> requests;  // each once
+  std::vector<std::string> request_keys;               // under which they are
+  std::string problem;                                 // unreadable parts, one per line
+  bool newer = false;  // a newer version wrote state, counts or grants: this one may not write
 };
 inline constexpr std::string_view kBudgetsNewer =
     "a newer version wrote the eviction budgets; they stay unchanged, and offers are only cut";

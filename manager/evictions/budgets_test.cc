@@ -1,5 +1,5 @@
 // Evictions on a cluster in memory under simulated time: counted, stored, told, and what they stop. What a step decides
-// is tested in policy/budget.
+// is tested in policy/evict/budget.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "manager/testing/evictions.h"
 #include "model/names.h"
-#include "policy/budget/stored.h"
+#include "policy/evict/budget/stored.h"
 
 namespace tidemark::manager {
 namespace {
@@ -72,7 +72,7 @@ TEST_F(BudgetsTest, CountsOomKillsApartAndInNoRate) {
   run_for(11min);
   EXPECT_EQ(counted(manager, "oom"), 6);
   EXPECT_EQ(counted(manager, "finished"), 1);
-  EXPECT_EQ(day(), (policy::Ended{0, 1}));
+  EXPECT_EQ(day(), (policy::evict::Ended{0, 1}));
   EXPECT_EQ(manager.metric("tidemark_pool_breaker_phase{pool=\"default\"}"), 0);
 }
 
@@ -90,8 +90,8 @@ TEST_F(BudgetsTest, SpikeCapsThePoolAtSoldAndRecovers) {
   EXPECT_EQ(condition("n1"), "False EvictionSpike");
   EXPECT_EQ(manager.metric("tidemark_pool_breaker_phase{pool=\"default\"}"), 1);
   ASSERT_EQ(stored().pools.size(), 1U);
-  EXPECT_EQ(stored().pools[0].breaker.phase, policy::BreakerPhase::kOpen);
-  EXPECT_EQ(day(), (policy::Ended{4, 0}));
+  EXPECT_EQ(stored().pools[0].breaker.phase, policy::evict::BreakerPhase::kOpen);
+  EXPECT_EQ(day(), (policy::evict::Ended{4, 0}));
 
   pod("another", "n1", "1000");  // bound before its scheduler heard of it
   run_for(2s);
@@ -103,14 +103,14 @@ TEST_F(BudgetsTest, SpikeCapsThePoolAtSoldAndRecovers) {
     for (const char* name : {"n1", "n2"}) metric(name, "4");
   }
   run_for(10s);
-  EXPECT_EQ(stored().pools[0].breaker.phase, policy::BreakerPhase::kProbation);
+  EXPECT_EQ(stored().pools[0].breaker.phase, policy::evict::BreakerPhase::kProbation);
   EXPECT_EQ(offered("n1"), before);
   EXPECT_EQ(condition("n1"), "True On");
   for (int i = 0; i < 11; ++i) {
     run_for(1min);
     for (const char* name : {"n1", "n2"}) metric(name, "4");
   }
-  EXPECT_EQ(stored().pools[0].breaker.phase, policy::BreakerPhase::kClosed);
+  EXPECT_EQ(stored().pools[0].breaker.phase, policy::evict::BreakerPhase::kClosed);
 }
 
 TEST_F(BudgetsTest, RestartAndNewLeaderContinueFromStoredState) {
@@ -154,12 +154,12 @@ TEST_F(BudgetsTest, ResumeRequestLetsThePoolSellAgain) {
   tidemark();
   start();
   spike();
-  EXPECT_EQ(stored().pools[0].breaker.phase, policy::BreakerPhase::kOpen);
-  const std::string request = policy::encode_resume({"somebody-1", "default", "found it", clock.wall()});
+  EXPECT_EQ(stored().pools[0].breaker.phase, policy::evict::BreakerPhase::kOpen);
+  const std::string request = policy::evict::encode_resume({"somebody-1", "default", "found it", clock.wall()});
   must("PATCH", cat(kConfigPath, "/", model::kBudgetsName),
        Json::object({{"data", Json::object({{"request.json", Json(request)}})}}), kMerge);
   run_for(1s);
-  EXPECT_EQ(stored().pools[0].breaker.phase, policy::BreakerPhase::kProbation);
+  EXPECT_EQ(stored().pools[0].breaker.phase, policy::evict::BreakerPhase::kProbation);
   EXPECT_EQ(stored().request, "somebody-1");
   EXPECT_NE(offered("n2"), "0");
 }
@@ -243,8 +243,8 @@ TEST_F(BudgetsTest, HandlesTwoConcurrentRequests) {
   start();
   spike();
   const auto ask = [&](std::string_view id, std::string_view pool) {
-    return std::pair(policy::resume_key(id),
-                     Json(policy::encode_resume({std::string(id), std::string(pool), "", clock.wall()})));
+    return std::pair(policy::evict::resume_key(id),
+                     Json(policy::evict::encode_resume({std::string(id), std::string(pool), "", clock.wall()})));
   };
   const auto first = ask("ann", "default");
   const auto second = ask("bob", "another");
@@ -254,7 +254,7 @@ TEST_F(BudgetsTest, HandlesTwoConcurrentRequests) {
                                             {"request.json", second.second}})}}),
        kMerge);
   run_for(1s);
-  EXPECT_EQ(stored().pools[0].breaker.phase, policy::BreakerPhase::kProbation) << "the one who asked first";
+  EXPECT_EQ(stored().pools[0].breaker.phase, policy::evict::BreakerPhase::kProbation) << "the one who asked first";
   const Json map = must("GET", cat(kConfigPath, "/", model::kBudgetsName), nullptr);
   for (const auto& key : {first.first, second.first, std::string("request.json")}) {
     EXPECT_EQ(map.member("data")->member(key), nullptr) << key;
@@ -271,7 +271,7 @@ TEST_F(BudgetsTest, NamesAJobThatIsEvictedOften) {
   run_for(40s);
   ASSERT_EQ(stored().pools.size(), 1U);
   EXPECT_EQ(stored().pools[0].jobs, (std::vector<std::string>{"jobs/greedy"}));
-  EXPECT_EQ(stored().pools[0].breaker.phase, policy::BreakerPhase::kClosed);
+  EXPECT_EQ(stored().pools[0].breaker.phase, policy::evict::BreakerPhase::kClosed);
 }
 
 TEST_F(BudgetsTest, DoesNothingWithoutTidemarkConfig) {
@@ -293,7 +293,7 @@ TEST_F(BudgetsTest, ReplacesAnUnreadableStore) {
   must("POST", kConfigPath, map);
   start();
   spike();
-  EXPECT_EQ(stored().pools[0].breaker.phase, policy::BreakerPhase::kOpen);
+  EXPECT_EQ(stored().pools[0].breaker.phase, policy::evict::BreakerPhase::kOpen);
 }
 
 // Its breaker may be open: what it says is neither taken for nothing nor written over.

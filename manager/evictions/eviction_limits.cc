@@ -27,14 +27,14 @@ std::string named(const PodEnd& end) {
 
 }  // namespace
 
-std::optional<policy::EvictionRefusal> EvictionLimits::take(std::string_view pod) {
+std::optional<policy::admission::EvictionRefusal> EvictionLimits::take(std::string_view pod) {
   const auto end = decode_pod_end(pod, context_.interner);
   if (!end) return std::nullopt;  // permission to evict is checked elsewhere
   const auto pool = context_.pool_of(end->node, end->work_class);
   if (!pool) return std::nullopt;
 
   forget_old();
-  const policy::PoolAnd job{pool->name, end->job_name()};
+  const policy::evict::PoolAnd job{pool->name, end->job_name()};
   const std::string key = named(*end) + uid_of(pod);
   const base::MonotonicTime now = context_.clock.monotonic();
   const auto of_job = let_.find(job);
@@ -52,7 +52,7 @@ std::optional<policy::EvictionRefusal> EvictionLimits::take(std::string_view pod
 void EvictionLimits::seen(const PodEnd& end) {
   const auto pool = context_.pool_of(end.node, end.work_class);
   if (!pool) return;
-  const auto let = let_.find(policy::PoolAnd{pool->name, end.job_name()});
+  const auto let = let_.find(policy::evict::PoolAnd{pool->name, end.job_name()});
   if (let == let_.end()) return;
   const std::string name = named(end);
   for (auto at = let->second.lower_bound(name); at != let->second.end() && at->first.starts_with(name); ++at) {
@@ -76,47 +76,49 @@ std::int64_t EvictionLimits::on_their_way(const Pods& pods) const {
   return std::ranges::count_if(pods, [&](const auto& each) { return !each.second.seen && now < each.second.until; });
 }
 
-std::int64_t EvictionLimits::on_their_way(const policy::PoolAnd& job) const {
+std::int64_t EvictionLimits::on_their_way(const policy::evict::PoolAnd& job) const {
   const auto let = let_.find(job);
   return let == let_.end() ? 0 : on_their_way(let->second);
 }
 
 std::int64_t EvictionLimits::on_their_way(std::string_view pool) const {
   std::int64_t pods = 0;
-  for (auto let = let_.lower_bound(policy::PoolAnd{pool, ""}); let != let_.end() && let->first.first == pool; ++let) {
+  for (auto let = let_.lower_bound(policy::evict::PoolAnd{pool, ""}); let != let_.end() && let->first.first == pool;
+       ++let) {
     pods += on_their_way(let->second);
   }
   return pods;
 }
 
-std::optional<policy::EvictionRefusal> EvictionLimits::refuse(const policy::BudgetPool& pool) const {
+std::optional<policy::admission::EvictionRefusal> EvictionLimits::refuse(const policy::evict::BudgetPool& pool) const {
   if (const auto limit = pool.settings.pool_per_hour) {
     const std::int64_t used =
-        policy::used_of_hour(context_.book(), pool.name, context_.clock.wall()) + on_their_way(pool.name);
+        policy::evict::used_of_hour(context_.book(), pool.name, context_.clock.wall()) + on_their_way(pool.name);
     if (used >= *limit) {
-      return policy::EvictionRefusal{policy::EvictionDenial::kPoolBudget, kTooMany,
-                                     base::cat(pool.name, " has ", evictions_text(used)), base::cat(*limit)};
+      return policy::admission::EvictionRefusal{policy::admission::EvictionDenial::kPoolBudget, kTooMany,
+                                                base::cat(pool.name, " has ", evictions_text(used)), base::cat(*limit)};
     }
   }
   // A replica that began later may have seen less than the leader stored.
   const auto* stored = context_.state().pool(pool.name);
   if (stored == nullptr || !stored->exhausted) return std::nullopt;
-  return policy::EvictionRefusal{policy::EvictionDenial::kPoolBudget, kTooMany, pool.name, ""};
+  return policy::admission::EvictionRefusal{policy::admission::EvictionDenial::kPoolBudget, kTooMany, pool.name, ""};
 }
 
-std::optional<policy::EvictionRefusal> EvictionLimits::refuse(const policy::BudgetPool& pool,
-                                                              const policy::PoolAnd& job) const {
-  policy::JobEvictions evictions;
+std::optional<policy::admission::EvictionRefusal> EvictionLimits::refuse(const policy::evict::BudgetPool& pool,
+                                                                         const policy::evict::PoolAnd& job) const {
+  policy::evict::JobEvictions evictions;
   const auto& jobs = context_.book().jobs;
-  if (const auto at = jobs.find(job); at != jobs.end()) evictions = policy::of_job(at->second, context_.clock.wall());
+  if (const auto at = jobs.find(job); at != jobs.end())
+    evictions = policy::evict::of_job(at->second, context_.clock.wall());
   const std::int64_t more = on_their_way(job);
   evictions.hour += more;
   evictions.day += more;
-  const auto allowance = policy::allowance(evictions, pool.settings.job_per_hour);
+  const auto allowance = policy::evict::allowance(evictions, pool.settings.job_per_hour);
   if (allowance.left > 0) return std::nullopt;
-  return policy::EvictionRefusal{policy::EvictionDenial::kJobBudget, kTooMany,
-                                 base::cat(job.second, " has ", evictions_text(evictions.hour)),
-                                 base::cat(allowance.allowed)};
+  return policy::admission::EvictionRefusal{policy::admission::EvictionDenial::kJobBudget, kTooMany,
+                                            base::cat(job.second, " has ", evictions_text(evictions.hour)),
+                                            base::cat(allowance.allowed)};
 }
 
 }  // namespace tidemark::manager

@@ -1,4 +1,5 @@
-// Whether one more task may be evicted by a node's agent: the limits of its job and of its pool (policy/budget), asked
+// Whether one more task may be evicted by a node's agent: the limits of its job and of its pool (policy/evict/budget),
+// asked
 // by the webhook of evictions.
 //
 //   of a job     counted within its hours + let through and not seen to go yet        against its allowance
@@ -25,7 +26,7 @@
 #include "kube/objects.h"
 #include "manager/evictions/pod_end.h"
 #include "policy/admission/eviction.h"
-#include "policy/budget/budget.h"
+#include "policy/evict/budget/budget.h"
 
 namespace tidemark::manager {
 
@@ -35,16 +36,16 @@ inline constexpr base::Duration kSecondTry = std::chrono::seconds(2);
 inline constexpr base::Duration kStayedRemembered = std::chrono::minutes(2);  // an agent asks twice a minute
 
 // Why a pod may not be evicted for now, for the sake of its job or pool; what is answered nullopt counts as evicted.
-using MayNotGo = std::function<std::optional<policy::EvictionRefusal>(std::string_view pod)>;
+using MayNotGo = std::function<std::optional<policy::admission::EvictionRefusal>(std::string_view pod)>;
 
 struct EvictionLimitsContext {
   const base::Clock& clock;
   kube::Interner& interner;
-  std::function<const policy::EvictionBook&()> book;
-  std::function<const policy::BudgetState&()> state;
+  std::function<const policy::evict::EvictionBook&()> book;
+  std::function<const policy::evict::BudgetState&()> state;
   // The pool of a node and its limits. nullopt: no limits set, an unknown node, or an order removes this class of work
   // from the node.
-  std::function<std::optional<policy::BudgetPool>(std::string_view node, std::string_view work_class)> pool_of;
+  std::function<std::optional<policy::evict::BudgetPool>(std::string_view node, std::string_view work_class)> pool_of;
 };
 
 class EvictionLimits {
@@ -52,7 +53,7 @@ class EvictionLimits {
   explicit EvictionLimits(EvictionLimitsContext context) : context_(std::move(context)) {}
 
   // Why the pod may not be evicted for now; nullopt: it may, and is taken for evicted. `pod` as the API server has it.
-  std::optional<policy::EvictionRefusal> take(std::string_view pod);
+  std::optional<policy::admission::EvictionRefusal> take(std::string_view pod);
   // The pod says that it was evicted: the book has it, or it counts nowhere.
   void seen(const PodEnd& end);
 
@@ -66,13 +67,14 @@ class EvictionLimits {
 
   void forget_old();
   std::int64_t on_their_way(const Pods& pods) const;
-  std::int64_t on_their_way(const policy::PoolAnd& job) const;
+  std::int64_t on_their_way(const policy::evict::PoolAnd& job) const;
   std::int64_t on_their_way(std::string_view pool) const;
-  std::optional<policy::EvictionRefusal> refuse(const policy::BudgetPool& pool) const;
-  std::optional<policy::EvictionRefusal> refuse(const policy::BudgetPool& pool, const policy::PoolAnd& job) const;
+  std::optional<policy::admission::EvictionRefusal> refuse(const policy::evict::BudgetPool& pool) const;
+  std::optional<policy::admission::EvictionRefusal> refuse(const policy::evict::BudgetPool& pool,
+                                                           const policy::evict::PoolAnd& job) const;
 
   EvictionLimitsContext context_;
-  std::map<policy::PoolAnd, Pods> let_;  // on their way, or remembered as such that stayed; by job
+  std::map<policy::evict::PoolAnd, Pods> let_;  // on their way, or remembered as such that stayed; by job
 };
 
 }  // namespace tidemark::manager

@@ -17,7 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using base::cat;
-using policy::EvictionDenial;
+using policy::admission::EvictionDenial;
 
 class EvictionLimitsTest : public ::testing::Test {
  protected:
@@ -31,7 +31,7 @@ class EvictionLimitsTest : public ::testing::Test {
     const auto refused = limits_.take(object);
     if (refused) {
       EXPECT_EQ(refused->http_code, 429);
-      return cat(policy::to_string(refused->why), ": ", refused->found, "; ", refused->wanted);
+      return cat(to_string(refused->why), ": ", refused->found, "; ", refused->wanted);
     }
     auto& let = let_[std::string(job)];
     if (std::ranges::find(let, object) == let.end()) let.push_back(object);
@@ -40,7 +40,7 @@ class EvictionLimitsTest : public ::testing::Test {
   // The watch brings the status of the first pod of that job that was let through. If none was, another program evicted
   // one.
   void is_counted(std::string_view job) {
-    policy::count(book_, {"night", "", cat("team/", job), true}, clock_.wall(), clock_.wall());
+    policy::evict::count(book_, {"night", "", cat("team/", job), true}, clock_.wall(), clock_.wall());
     auto& let = let_[std::string(job)];
     if (let.empty()) return;
     limits_.seen(*decode_pod_end(let.front(), interner_));
@@ -56,16 +56,16 @@ class EvictionLimitsTest : public ::testing::Test {
   int pods_ = 0;
   base::testing::Clock clock_;
   kube::Interner interner_;
-  policy::EvictionBook book_;
-  policy::BudgetState state_;
+  policy::evict::EvictionBook book_;
+  policy::evict::BudgetState state_;
   std::int64_t job_per_hour_ = 3;
   std::optional<std::int64_t> pool_per_hour_;
   std::map<std::string, std::vector<std::string>> let_;  // by job: pods that were let through and are not counted
-  EvictionLimits limits_{{clock_, interner_, [this]() -> const policy::EvictionBook& { return book_; },
-                          [this]() -> const policy::BudgetState& { return state_; },
-                          [this](std::string_view node, std::string_view) -> std::optional<policy::BudgetPool> {
+  EvictionLimits limits_{{clock_, interner_, [this]() -> const policy::evict::EvictionBook& { return book_; },
+                          [this]() -> const policy::evict::BudgetState& { return state_; },
+                          [this](std::string_view node, std::string_view) -> std::optional<policy::evict::BudgetPool> {
                             if (node == "elsewhere") return std::nullopt;
-                            policy::BudgetPool pool{"night", {}, false};
+                            policy::evict::BudgetPool pool{"night", {}, false};
                             pool.settings.job_per_hour = job_per_hour_;
                             pool.settings.pool_per_hour = pool_per_hour_;
                             return pool;
@@ -158,7 +158,7 @@ TEST_F(EvictionLimitsTest, OtherEvictionsDoNotHidePendingOnes) {
   EXPECT_EQ(evict("a"), "goes");
   EXPECT_EQ(evict("b"), "goes");
   is_counted("by-its-kubelet");
-  policy::count_given_back(book_, "night", 1, clock_.wall(), clock_.wall());
+  policy::evict::count_given_back(book_, "night", 1, clock_.wall(), clock_.wall());
   EXPECT_EQ(evict("c"), pool_is_full()) << "two are counted, two are on their way";
 }
 

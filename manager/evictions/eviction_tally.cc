@@ -13,7 +13,7 @@ void EvictionTally::evicted(std::string_view node, base::WallTime when, std::int
   seen_.push_back({when, std::string(node), times});
 }
 
-std::vector<policy::PoolEvictions> EvictionTally::count(
+std::vector<policy::settings::PoolEvictions> EvictionTally::count(
     base::WallTime now, base::Duration window, const std::function<std::string(std::string_view node)>& pool_of) {
   std::erase_if(seen_, [&](const Seen& each) { return now - each.when > kKept; });
   std::map<std::string, std::int64_t> pools;
@@ -22,7 +22,7 @@ std::vector<policy::PoolEvictions> EvictionTally::count(
     const std::string pool = pool_of(each.node);
     if (!pool.empty()) pools[pool] += each.times;
   }
-  std::vector<policy::PoolEvictions> found;
+  std::vector<policy::settings::PoolEvictions> found;
   for (const auto& [pool, evictions] : pools) found.push_back({pool, evictions});
   return found;
 }

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "policy/rollout/rollout.h"
+#include "policy/settings/rollout/rollout.h"
 
 namespace tidemark::manager {
 
@@ -21,8 +21,8 @@ class EvictionTally {
   void evicted(std::string_view node, base::WallTime when, std::int64_t times = 1);
 
   // In the window that ends now, a pool each. A node without a pool (gone meanwhile) counts nowhere.
-  std::vector<policy::PoolEvictions> count(base::WallTime now, base::Duration window,
-                                           const std::function<std::string(std::string_view node)>& pool_of);
+  std::vector<policy::settings::PoolEvictions> count(base::WallTime now, base::Duration window,
+                                                     const std::function<std::string(std::string_view node)>& pool_of);
 
  private:
   struct Seen {

@@ -48,7 +48,7 @@ Kind kind_of(EndedBy by, bool emptied) {
 }
 
 // Long after an agent has stopped telling of it, and that is what counts may be missing at a start.
-constexpr base::Duration kToldMax = policy::kMinutesKept;
+constexpr base::Duration kToldMax = policy::evict::kMinutesKept;
 
 std::optional<std::string_view> said_on(const kube::Node* node, std::string_view annotation) {
   const kube::Text* text = node == nullptr ? nullptr : node->meta.annotations.find(annotation);
@@ -116,28 +116,29 @@ void EvictionWatch::back_off(const PodEnd& end, base::WallTime when, bool just_n
   if (!end.makes_back_off()) return;
   const kube::Node* node = context_.nodes.find({"", std::string(end.node)});
   if (node == nullptr || emptied(*node, end.work_class)) return;
-  back_off(*node, &policy::LastEvicted::kubernetes, when, just_now);
+  back_off(*node, &policy::sell::LastEvicted::kubernetes, when, just_now);
 }
 
-void EvictionWatch::back_off(const kube::Node& node, std::optional<base::MonotonicTime> policy::LastEvicted::* side,
-                             base::WallTime when, bool just_now) {
+void EvictionWatch::back_off(const kube::Node& node,
+                             std::optional<base::MonotonicTime> policy::sell::LastEvicted::* side, base::WallTime when,
+                             bool just_now) {
   const base::Duration ago = just_now ? base::Duration(0) : context_.loop.clock().wall() - when;
-  if (ago >= policy::kBackOffMax) return;
+  if (ago >= model::kBackOffMax) return;
   const base::MonotonicTime now = context_.loop.clock().monotonic();
   const auto is_old = [&](const std::optional<base::MonotonicTime>& each) {
-    return !each || now - *each >= policy::kBackOffMax;
+    return !each || now - *each >= model::kBackOffMax;
   };
   std::erase_if(last_, [&](const auto& each) { return is_old(each.second.kubernetes) && is_old(each.second.yarn); });
   auto& last = last_[std::string(node.meta.name)].*side;
   last = std::max(last, std::optional(now + (base::Duration(0) - ago)));
   if (!just_now || !context_.evicted) return;
-  context_.evicted(node,
-                   side == &policy::LastEvicted::yarn ? policy::LedgerSide::kYarn : policy::LedgerSide::kKubernetes);
+  context_.evicted(node, side == &policy::sell::LastEvicted::yarn ? policy::sell::LedgerSide::kYarn
+                                                                  : policy::sell::LedgerSide::kKubernetes);
 }
 
-policy::LastEvicted EvictionWatch::evicted_last(std::string_view node) const {
+policy::sell::LastEvicted EvictionWatch::evicted_last(std::string_view node) const {
   const auto found = last_.find(node);
-  return found == last_.end() ? policy::LastEvicted() : found->second;
+  return found == last_.end() ? policy::sell::LastEvicted() : found->second;
 }
 
 void EvictionWatch::node_changed(const kube::Node* before, const kube::Node* after) {
@@ -180,7 +181,7 @@ void EvictionWatch::read_ends(const kube::Node& node, bool listed) {
     if (each.at > told->counts_from) count_told(node, each, when);
     if (each.evicted == 0 || emptied(node, each.work_class)) continue;
     tally_.evicted(node.meta.name, when, each.evicted);
-    back_off(node, &policy::LastEvicted::yarn, when, !listed && each.at == told->last_eviction);
+    back_off(node, &policy::sell::LastEvicted::yarn, when, !listed && each.at == told->last_eviction);
   }
 }
 
@@ -190,7 +191,7 @@ void EvictionWatch::read_given_back(const kube::Node& node) {
   const std::string pool = context_.pool_of(node);
   const base::WallTime now = context_.loop.clock().wall();
   for (const model::EndedTasks& each : told->ends) {
-    if (each.at > told->counts_from) policy::count_given_back(book_, pool, each.evicted, each.at, now);
+    if (each.at > told->counts_from) policy::evict::count_given_back(book_, pool, each.evicted, each.at, now);
   }
 }
 
@@ -202,7 +203,7 @@ void EvictionWatch::count_told(const kube::Node& node, const model::EndedTasks& 
         wanted ? "drained" : "agent", when, !wanted);
 }
 
-void EvictionWatch::begin(policy::EvictionBook book) {
+void EvictionWatch::begin(policy::evict::EvictionBook book) {
   book_ = std::move(book);
   from_ = book_.until;
   begun_ = true;
@@ -223,9 +224,9 @@ void EvictionWatch::begin(policy::EvictionBook book) {
   });
 }
 
-const policy::EvictionBook& EvictionWatch::book() {
+const policy::evict::EvictionBook& EvictionWatch::book() {
   const base::WallTime now = context_.loop.clock().wall();
-  if (begun_) policy::forget_old(book_, now);
+  if (begun_) policy::evict::forget_old(book_, now);
   if (begun_ && synced()) book_.until = now;
   return book_;
 }
@@ -240,11 +241,12 @@ void EvictionWatch::count_end(const PodEnd& end, base::WallTime when) {
 }
 
 // A task of that class ended; `in_rate`: it counts for the pool.
-void EvictionWatch::count(const kube::Node& node, policy::TaskEnd task, std::string_view work_class,
+void EvictionWatch::count(const kube::Node& node, policy::evict::TaskEnd task, std::string_view work_class,
                           std::string_view reason, base::WallTime when, bool in_rate) {
   task.pool = context_.pool_of(node);
-  task.work_class = policy::kUnnamed;
-  if (!work_class.empty()) task.work_class = context_.known_class(node, work_class) ? work_class : policy::kOther;
+  task.work_class = policy::evict::kUnnamed;
+  if (!work_class.empty())
+    task.work_class = context_.known_class(node, work_class) ? work_class : policy::evict::kOther;
   if (context_.shows()) {
     context_.metrics
         .counter("tidemark_tasks_ended_total",
@@ -252,10 +254,10 @@ void EvictionWatch::count(const kube::Node& node, policy::TaskEnd task, std::str
                  {{"pool", task.pool}, {"class", task.work_class}, {"reason", reason}})
         .add(static_cast<std::uint64_t>(task.times));
   }
-  if (in_rate) policy::count(book_, task, when, context_.loop.clock().wall());
+  if (in_rate) policy::evict::count(book_, task, when, context_.loop.clock().wall());
 }
 
-std::optional<std::vector<policy::PoolEvictions>> EvictionWatch::count(
+std::optional<std::vector<policy::settings::PoolEvictions>> EvictionWatch::count(
     base::Duration window, const std::function<std::string(std::string_view node)>& pool_of) {
   if (!synced()) return std::nullopt;
   return tally_.count(context_.loop.clock().wall(), window, pool_of);

@@ -1,4 +1,4 @@
-// Follows the ends of pods: counts tasks by pool, class and job (policy/budget/book.h), and evictions by node for
+// Follows the ends of pods: counts tasks by pool, class and job (policy/evict/budget/book.h), and evictions by node for
 // rollouts.
 //
 //   by the kubelet, the kernel, or on its own     seen when the pod is over, in a separate cache of ended pods
@@ -30,8 +30,8 @@
 #include "manager/evictions/pod_end.h"
 #include "model/ended_tasks.h"
 #include "net/loop.h"
-#include "policy/budget/book.h"
-#include "policy/offer/offer.h"
+#include "policy/evict/budget/book.h"
+#include "policy/sell/offer/offer.h"
 
 namespace tidemark::manager {
 
@@ -51,7 +51,7 @@ struct EvictionContext {
   std::function<bool(const kube::Node&, std::string_view work_class)> class_off;  // by an order
   std::function<bool()> shows;  // whether this replica exports the metrics by pool
   // Called when offline work was evicted from the node (EvictionWatch::evicted_last); not for earlier evictions.
-  std::function<void(const kube::Node&, policy::LedgerSide)> evicted = {};
+  std::function<void(const kube::Node&, policy::sell::LedgerSide)> evicted = {};
 };
 
 class EvictionWatch {
@@ -68,16 +68,16 @@ class EvictionWatch {
   void node_changed(const kube::Node* before, const kube::Node* after);
 
   // Continues from the stored counts. The nodes and the settings must be known, so that the pool can be found.
-  void begin(policy::EvictionBook book);
+  void begin(policy::evict::EvictionBook book);
   // What there is up to now. Empty until begin().
-  const policy::EvictionBook& book();
+  const policy::evict::EvictionBook& book();
 
   // When offline work was evicted from the node, last: pods (PodEnd::makes_back_off), and YARN's containers by the word
   // of its agent.
-  policy::LastEvicted evicted_last(std::string_view node) const;
+  policy::sell::LastEvicted evicted_last(std::string_view node) const;
 
   // For a roll-out. nullopt while the pods that ended are not listed.
-  std::optional<std::vector<policy::PoolEvictions>> count(
+  std::optional<std::vector<policy::settings::PoolEvictions>> count(
       base::Duration window, const std::function<std::string(std::string_view node)>& pool_of);
 
  private:
@@ -95,23 +95,23 @@ class EvictionWatch {
   std::optional<News> news(const kube::Node& node, std::string_view annotation, ReadUpTo& read_up_to) const;
   void count_told(const kube::Node& node, const model::EndedTasks& told, base::WallTime when);
   void count_end(const PodEnd& end, base::WallTime when);
-  void count(const kube::Node& node, policy::TaskEnd task, std::string_view work_class, std::string_view reason,
+  void count(const kube::Node& node, policy::evict::TaskEnd task, std::string_view work_class, std::string_view reason,
              base::WallTime when, bool in_rate);
   void back_off(const PodEnd& end, base::WallTime when, bool just_now);
-  void back_off(const kube::Node& node, std::optional<base::MonotonicTime> policy::LastEvicted::* side,
+  void back_off(const kube::Node& node, std::optional<base::MonotonicTime> policy::sell::LastEvicted::* side,
                 base::WallTime when, bool just_now);
   // An order removes all work, or this class of work, from the node.
   bool emptied(const kube::Node& node, std::string_view work_class) const;
 
   EvictionContext context_;
   EvictionTally tally_;
-  std::map<std::string, policy::LastEvicted, std::less<>> last_;  // by node
-  ReadUpTo agents_;                                               // by node: read agent reports
-  ReadUpTo operators_;                                            // and YARN's operator
+  std::map<std::string, policy::sell::LastEvicted, std::less<>> last_;  // by node
+  ReadUpTo agents_;                                                     // by node: read agent reports
+  ReadUpTo operators_;                                                  // and YARN's operator
   kube::Informer<PodEnd> ended_;
   base::Counter& unread_;
   bool begun_ = false;
-  policy::EvictionBook book_;
+  policy::evict::EvictionBook book_;
   base::WallTime from_;  // what ended before is in the book that it began with
   struct Early {
     PodEnd end;

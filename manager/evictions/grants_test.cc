@@ -10,7 +10,7 @@
 #include "manager/testing/evictions.h"
 #include "model/ended_tasks.h"
 #include "model/names.h"
-#include "policy/budget/stored.h"
+#include "policy/evict/budget/stored.h"
 
 namespace tidemark::manager {
 namespace {
@@ -159,10 +159,10 @@ class OperatorGrantTest : public GrantsTest {
   }
   std::string stored_grants() {
     const auto map = budgets();
-    return map ? std::string(map->text_at("data", policy::kBudgetsGrantsKey)) : "";
+    return map ? std::string(map->text_at("data", policy::evict::kBudgetsGrantsKey)) : "";
   }
   std::int64_t of_operator() {
-    const auto grants = policy::decode_grants(stored_grants());
+    const auto grants = policy::evict::decode_grants(stored_grants());
     return grants && grants->contains("default") ? grants->at("default").now.per_hour : 0;
   }
   // As YARN's operator tells it.
@@ -215,8 +215,8 @@ TEST_F(OperatorGrantTest, YarnReclaimUsesTheBudgetAndIsNoSpike) {
   start("two");
   run_for(10s);
   EXPECT_TRUE(used_up());
-  const auto book = *policy::decode_counts(budgets()->text_at("data", "counts.json"));
-  EXPECT_EQ(policy::given_back_lately(book, "default", clock.wall()), 7);
+  const auto book = *policy::evict::decode_counts(budgets()->text_at("data", "counts.json"));
+  EXPECT_EQ(policy::evict::given_back_lately(book, "default", clock.wall()), 7);
   run_for(62min);
   EXPECT_FALSE(used_up());
 }

@@ -36,13 +36,13 @@ net::Task<void> NodeGrants::run() {
 void NodeGrants::learn() {
   learned_ = true;
   pools_.clear();
-  context_.carried([this](const std::string& name, const policy::NodeGrant& grant) {
+  context_.carried([this](const std::string& name, const model::NodeGrant& grant) {
     const kube::Node* node = context_.nodes.find({"", name});
     if (node != nullptr) pools_[context_.pool_of(*node).name].insert_or_assign(name, grant);
     context_.look_at(name);  // earlier settings may have published a grant for it
   });
-  for (const auto& [pool, grant] : context_.of_operator().value_or(policy::OperatorGrants())) {
-    pools_[pool].insert_or_assign(std::string(policy::kOperatorHolder), grant);
+  for (const auto& [pool, grant] : context_.of_operator().value_or(policy::evict::OperatorGrants())) {
+    pools_[pool].insert_or_assign(std::string(policy::evict::kOperatorHolder), grant);
   }
 }
 
@@ -56,7 +56,7 @@ void NodeGrants::step() {
   for (const auto& [pool, book] : pools_) members[pool];
   if (context_.asked_for()) {
     context_.nodes.for_each([&](const kube::ObjectKey& key, const kube::Node& node) {
-      const policy::Pool& pool = context_.pool_of(node);
+      const model::Pool& pool = context_.pool_of(node);
       Members& of = members[pool.name];
       // During a rollout, nodes of the pool may have different limits. All use the smallest: a cut applies from its
       // first node on, a raise with its last. A node whose settings grant nothing uses no share.
@@ -68,10 +68,10 @@ void NodeGrants::step() {
   }
   const base::WallTime now = context_.loop.clock().wall();
   for (const auto& [pool, of] : members) {
-    auto done = policy::grant(pools_[pool], of.nodes, of.limit, now, of.yarn_gives_back);
+    auto done = policy::evict::grant(pools_[pool], of.nodes, of.limit, now, of.yarn_gives_back);
     pools_[pool] = std::move(done.book);
     for (const auto& change : done.changes) {
-      const bool of_node = change.node != policy::kOperatorHolder;
+      const bool of_node = change.node != policy::evict::kOperatorHolder;
       if (of_node && change.reason != model::Reason::kBudgetNoRoom) context_.look_at(change.node);
     }
     const bool shows = of.limit.has_value() || !pools_[pool].empty();
@@ -80,18 +80,18 @@ void NodeGrants::step() {
           .gauge("tidemark_pool_evictions_granted",
                  "Evictions an hour that the nodes of a pool, and YARN's operator there, may still go by.",
                  {{"pool", pool}})
-          .set(static_cast<double>(policy::held(pools_[pool], now)));
+          .set(static_cast<double>(policy::evict::held(pools_[pool], now)));
     }
     if (shows) shown_.insert(pool);
   }
 }
 
-std::optional<std::optional<policy::NodeGrant>> NodeGrants::told(const kube::Node& node) const {
-  using Granted = std::optional<policy::NodeGrant>;
+std::optional<std::optional<model::NodeGrant>> NodeGrants::told(const kube::Node& node) const {
+  using Granted = std::optional<model::NodeGrant>;
   if (!learned_) return std::nullopt;
   // Without tidemark-config there are no grants, and leftovers of earlier settings are removed.
   if (!context_.asked_for()) return Granted();
-  const policy::Pool& pool = context_.pool_of(node);
+  const model::Pool& pool = context_.pool_of(node);
   if (!pool.budget.grants || !pool.budget.pool_per_hour) return Granted();
   const auto book = pools_.find(pool.name);
   if (book == pools_.end()) return std::nullopt;  // not looked at yet
@@ -99,11 +99,11 @@ std::optional<std::optional<policy::NodeGrant>> NodeGrants::told(const kube::Nod
   return grant == book->second.end() ? Granted() : Granted(grant->second);
 }
 
-std::optional<policy::OperatorGrants> NodeGrants::of_operator() const {
+std::optional<policy::evict::OperatorGrants> NodeGrants::of_operator() const {
   if (!learned_) return std::nullopt;
-  policy::OperatorGrants grants;
+  policy::evict::OperatorGrants grants;
   for (const auto& [pool, book] : pools_) {
-    const auto grant = book.find(policy::kOperatorHolder);
+    const auto grant = book.find(policy::evict::kOperatorHolder);
     if (grant != book.end()) grants.emplace(pool, grant->second);
   }
   return grants;

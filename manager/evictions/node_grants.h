@@ -1,4 +1,5 @@
-// The part of its pool's eviction budget that each node is granted (policy/budget/grants.h), published in its NodeSLO;
+// The part of its pool's eviction budget that each node is granted (policy/evict/budget/grants.h), published in its
+// NodeSLO;
 // and the grant of the YARN operator, published in `tidemark-budgets`, for reclaims in favor of more timely work.
 // These objects are the memory: a new leader reads earlier grants from them.
 #pragma once
@@ -13,8 +14,8 @@
 #include "kube/informer.h"
 #include "kube/objects.h"
 #include "net/loop.h"
-#include "policy/budget/grants.h"
-#include "policy/pools/pools.h"
+#include "policy/evict/budget/grants.h"
+#include "policy/waterline/pools.h"
 
 namespace tidemark::manager {
 
@@ -22,13 +23,13 @@ struct GrantContext {
   net::EventLoop& loop;
   const kube::Informer<kube::Node>& nodes;
   base::Registry& metrics;
-  std::function<const policy::Pool&(const kube::Node&)> pool_of;
+  std::function<const model::Pool&(const kube::Node&)> pool_of;
   std::function<bool()> asked_for;  // there is a tidemark-config
   std::function<bool()> leading;
   std::function<bool()> synced;  // nodes, settings and NodeSLOs are there
   // Each NodeSLO that carries a grant.
-  std::function<void(const std::function<void(const std::string& node, const policy::NodeGrant&)>&)> carried;
-  std::function<const std::optional<policy::OperatorGrants>&()> of_operator;  // as `tidemark-budgets` has it
+  std::function<void(const std::function<void(const std::string& node, const model::NodeGrant&)>&)> carried;
+  std::function<const std::optional<policy::evict::OperatorGrants>&()> of_operator;  // as `tidemark-budgets` has it
   std::function<void(const std::string& node)> look_at;
 };
 
@@ -42,9 +43,9 @@ class NodeGrants {
   void look() { wake_.set(); }  // nodes, settings or leadership have changed
 
   // The grant of this node; nullopt: unknown, or grants are not requested.
-  std::optional<std::optional<policy::NodeGrant>> told(const kube::Node& node) const;
+  std::optional<std::optional<model::NodeGrant>> told(const kube::Node& node) const;
   // What YARN's operator is granted, by pool; nullopt: not known.
-  std::optional<policy::OperatorGrants> of_operator() const;
+  std::optional<policy::evict::OperatorGrants> of_operator() const;
 
  private:
   net::Task<void> run();
@@ -53,7 +54,7 @@ class NodeGrants {
 
   GrantContext context_;
   bool learned_ = false;  // since this process leads
-  std::map<std::string, policy::GrantBook, std::less<>> pools_;
+  std::map<std::string, policy::evict::GrantBook, std::less<>> pools_;
   std::set<std::string> shown_;
   net::Event wake_;
   net::Scope scope_;  // last: its tasks use everything above

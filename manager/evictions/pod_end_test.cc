@@ -119,7 +119,7 @@ TEST(EvictionTally, CountsByPoolWithinTheWindow) {
   evict("gone", 9, now);
   evict("", 9, now);
   evict("b", 6, now);
-  using List = std::vector<policy::PoolEvictions>;
+  using List = std::vector<policy::settings::PoolEvictions>;
   EXPECT_EQ(tally.count(now, minutes(5), pool), (List{{"pool", 9}}));
   EXPECT_EQ(tally.count(now, minutes(30), pool), (List{{"pool", 14}}));
   EXPECT_EQ(tally.count(now + minutes(4), minutes(5), pool), (List{{"pool", 6}}));

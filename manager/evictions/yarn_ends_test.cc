@@ -3,7 +3,7 @@
 
 #include "base/text.h"
 #include "manager/testing/evictions.h"
-#include "policy/budget/stored.h"
+#include "policy/evict/budget/stored.h"
 
 namespace tidemark::manager {
 namespace {
@@ -29,11 +29,11 @@ TEST_F(YarnEndsTest, CountsEachYarnTaskReportOnce) {
   EXPECT_EQ(counted(manager, "finished", "spark"), 12);
   EXPECT_EQ(counted(manager, "agent", "spark"), 1);
   run_for(11min);
-  EXPECT_EQ(day(), (policy::Ended{1, 12}));
+  EXPECT_EQ(day(), (policy::evict::Ended{1, 12}));
   const auto map = budgets();
-  const auto book = *policy::decode_counts(map->text_at("data", "counts.json"));
+  const auto book = *policy::evict::decode_counts(map->text_at("data", "counts.json"));
   EXPECT_TRUE(book.jobs.contains({"default", "yarn/application_1_0001"}));
-  EXPECT_EQ(policy::of_day(book, "default", "spark", clock.wall()), (policy::Ended{1, 12}));
+  EXPECT_EQ(policy::evict::of_day(book, "default", "spark", clock.wall()), (policy::evict::Ended{1, 12}));
 
   // Without a manager one more end is reported: one of three entries is new to the next leader.
   replicas.clear();
@@ -44,7 +44,7 @@ TEST_F(YarnEndsTest, CountsEachYarnTaskReportOnce) {
   run_for(11min);
   EXPECT_EQ(counted(next, "finished", "spark"), 0);
   EXPECT_EQ(counted(next, "agent", "spark"), 1);
-  EXPECT_EQ(day(), (policy::Ended{2, 12}));
+  EXPECT_EQ(day(), (policy::evict::Ended{2, 12}));
 }
 
 TEST_F(YarnEndsTest, SpikeOfYarnEvictionsStopsThePool) {
@@ -62,7 +62,7 @@ TEST_F(YarnEndsTest, SpikeOfYarnEvictionsStopsThePool) {
   tells("n1", 8);
   run_for(6s);
   EXPECT_EQ(manager.metric("tidemark_pool_breaker_phase{pool=\"default\"}"), 1) << "12 of 109";
-  EXPECT_EQ(stored().pools[0].breaker.seen, (policy::Ended{12, 97}));
+  EXPECT_EQ(stored().pools[0].breaker.seen, (policy::evict::Ended{12, 97}));
   EXPECT_EQ(offered("n1"), "3k");
 }
 

@@ -16,13 +16,14 @@
 #include "base/result.h"
 #include "manager/history/record.h"
 #include "model/resources.h"
-#include "policy/profile/usage_profile.h"
+#include "policy/waterline/profile/usage_profile.h"
 
 namespace tidemark::manager {
 
 inline constexpr std::size_t kProfileBytesMax = std::size_t{16} << 20;
 inline constexpr std::string_view kProfileKind = "profiles";  // of the stored history
-inline constexpr HistoryVersion kProfileVersion{policy::kProfileSchema, policy::kProfilePolicyVersion};
+inline constexpr HistoryVersion kProfileVersion{policy::waterline::kProfileSchema,
+                                                policy::waterline::kProfilePolicyVersion};
 
 class ProfileBook {
  public:
@@ -31,7 +32,7 @@ class ProfileBook {
   // What one pod of the workload uses now. Answers whether there is something new to keep.
   bool add(std::string_view workload, const model::Resources& use, base::WallTime now);
   // Null where nothing is known.
-  const policy::UsageProfile* find(std::string_view workload) const;
+  const policy::waterline::UsageProfile* find(std::string_view workload) const;
   // Forgets workloads of which nothing was seen for seven days, and where there is no room the least useful; in turns
   // of so many workloads, for others to have theirs in between. What comes meanwhile is looked at by the next sweep.
   struct Sweep {
@@ -49,7 +50,8 @@ class ProfileBook {
   std::vector<std::string> names() const;
   std::optional<HistoryRecord> record(std::string_view workload, base::WallTime now) const;
 
-  void for_each(const std::function<void(std::string_view workload, const policy::UsageProfile&)>& visit) const;
+  void for_each(
+      const std::function<void(std::string_view workload, const policy::waterline::UsageProfile&)>& visit) const;
   std::size_t size() const { return profiles_.size(); }
   std::size_t bytes() const { return bytes_; }
   std::uint64_t turned_away() const { return turned_away_; }  // samples of workloads for which there was no room
@@ -60,9 +62,9 @@ class ProfileBook {
     std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
   };
   // Looked up thirty times per report, so unordered; listings are unordered too.
-  using Profiles = std::unordered_map<std::string, policy::UsageProfile, Hash, std::equal_to<>>;
+  using Profiles = std::unordered_map<std::string, policy::waterline::UsageProfile, Hash, std::equal_to<>>;
   static std::size_t cost(const Profiles::value_type& entry);
-  policy::UsageProfile* make_room(std::string_view workload);
+  policy::waterline::UsageProfile* make_room(std::string_view workload);
   void forget(Profiles::iterator at);
 
   Profiles profiles_;
@@ -72,6 +74,6 @@ class ProfileBook {
 };
 
 // The profile in a stored record, for readers outside the manager.
-Result<policy::UsageProfile> profile_of(const StoredRecord& stored, base::WallTime now);
+Result<policy::waterline::UsageProfile> profile_of(const StoredRecord& stored, base::WallTime now);
 
 }  // namespace tidemark::manager

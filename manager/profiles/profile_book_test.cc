@@ -87,10 +87,10 @@ TEST(ProfileBook, MergesStoredAndSeenProfiles) {
   ProfileBook two;
   two.add(workload(1), Resources{{100}, {1 << 30}}, kNow);
   ASSERT_TRUE(two.take(stored(one, workload(1)), kNow));
-  const auto usage = policy::usage_of_all_hours(*two.find(workload(1)), kNow);
+  const auto usage = policy::waterline::usage_of_all_hours(*two.find(workload(1)), kNow);
   ASSERT_TRUE(usage);
   EXPECT_GE(usage->p95.cpu.value, 3000);
-  EXPECT_EQ(policy::hours_seen(*two.find(workload(1)), kNow), 2);
+  EXPECT_EQ(policy::waterline::hours_seen(*two.find(workload(1)), kNow), 2);
 }
 
 TEST(ProfileBook, RefusesInvalidRecords) {

@@ -81,9 +81,9 @@ void Profiles::metric_changed(const kube::NodeMetric* before, const kube::NodeMe
 
 std::optional<model::Resources> Profiles::expected(std::string_view workload) const {
   if (!learns()) return std::nullopt;
-  const policy::UsageProfile* profile = book_.find(workload);
+  const policy::waterline::UsageProfile* profile = book_.find(workload);
   if (profile == nullptr) return std::nullopt;
-  const auto usage = policy::usage_now(*profile, context_.loop.clock().wall());
+  const auto usage = policy::waterline::usage_now(*profile, context_.loop.clock().wall());
   if (!usage) return std::nullopt;
   return usage->p95;
 }

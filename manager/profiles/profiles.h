@@ -20,7 +20,7 @@
 #include "manager/leadership.h"
 #include "manager/profiles/profile_book.h"
 #include "net/loop.h"
-#include "policy/profile/settings.h"
+#include "policy/waterline/profile/settings.h"
 
 namespace tidemark::manager {
 
@@ -31,7 +31,7 @@ struct ProfilesContext {
   base::Registry& metrics;
   Leadership leadership;
   const kube::Informer<PodProjection>& pods;  // with the index kPodsByNode
-  std::function<const policy::ProfileSettings&()> settings;
+  std::function<const policy::waterline::ProfileSettings&()> settings;
   std::string config_namespace;
   base::Duration write_limit;
 };

@@ -323,7 +323,7 @@ TEST_F(ProfilesTest, RecommendationsOfOtherOwnersDoNotDelayTheRest) {
   config.resource = kube::kPods;
   kube::Informer<PodProjection> pods(loop, client, client, log, metrics, base::Random(2), config,
                                      [&](std::string_view bytes) { return decode_pod_projection(bytes, interner); });
-  policy::ProfileSettings settings;
+  policy::waterline::ProfileSettings settings;
   settings.learn = true;
   settings.recommendations.publish = true;
   settings.recommendations.known_hours = 1;
@@ -332,7 +332,7 @@ TEST_F(ProfilesTest, RecommendationsOfOtherOwnersDoNotDelayTheRest) {
   scope.spawn(pods.run());
   run_for(1s);
   Recommender recommender({loop, client, client, metrics, [] { return true; }, pods, book, [] { return true; },
-                           [&]() -> const policy::ProfileSettings& { return settings; }, 4s, 1},
+                           [&]() -> const policy::waterline::ProfileSettings& { return settings; }, 4s, 1},
                           log);
   recommender.start();
   run_for(3min);

@@ -48,13 +48,13 @@ std::int64_t amount_at(const Json& resources, std::string_view key) {
 
 }  // namespace
 
-std::string recommendation_name(const policy::Workload& workload) {
+std::string recommendation_name(const policy::waterline::Workload& workload) {
   return base::cat(base::lower(workload.kind), "-", workload.name);
 }
 
-Json recommendation_object(const policy::Workload& workload) {
+Json recommendation_object(const policy::waterline::Workload& workload) {
   Json target = Json::object({{"kind", Json(workload.kind)}, {"name", Json(workload.name)}});
-  if (const auto version = policy::workload_api_version(workload.kind); !version.empty()) {
+  if (const auto version = policy::waterline::workload_api_version(workload.kind); !version.empty()) {
     target["apiVersion"] = Json(version);
   }
   return Json::object(
@@ -66,7 +66,7 @@ Json recommendation_object(const policy::Workload& workload) {
        {"spec", Json::object({{"target", Json::object({{"type", "workload"}, {"workload", std::move(target)}})}})}});
 }
 
-Json recommendation_status(const policy::Recommendation& wanted, std::string_view resource_version,
+Json recommendation_status(const policy::waterline::Recommendation& wanted, std::string_view resource_version,
                            base::WallTime now) {
   Json containers = Json::array();
   for (const auto& each : wanted.containers) {
@@ -136,7 +136,7 @@ void Recommender::start() {
 net::Task<void> Recommender::run() {
   bool published = true;  // an earlier leader may have published
   while (true) {
-    const policy::ProfileSettings settings = context_.settings();
+    const policy::waterline::ProfileSettings settings = context_.settings();
     const bool publish = settings.learn && settings.recommendations.publish;
     if (!context_.leading() || (!publish && !published)) {
       published = published || !context_.leading();
@@ -170,7 +170,7 @@ net::Task<Result<Recommender::Published>> Recommender::list_ours() {
           auto read = read_recommendation(object);
           if (!read) return {};
           // One that was renamed, or pointed elsewhere, by hand: it goes, and the right one is made.
-          std::string key = policy::workload_text(read->target);
+          std::string key = policy::waterline::workload_text(read->target);
           if (object.text_at("metadata", "name") != recommendation_name(read->target)) {
             key = base::cat(read->target.ns, "//", object.text_at("metadata", "name"));
           }
@@ -205,21 +205,21 @@ std::vector<Recommender::Write> Recommender::writes(const Published& published, 
   const auto containers = containers_by_workload();
   std::vector<Write> writes;
   Names recommended;
-  const auto add = [&](std::string_view name, std::optional<policy::Recommendation> wanted,
+  const auto add = [&](std::string_view name, std::optional<policy::waterline::Recommendation> wanted,
                        const PublishedRecommendation* there) {
     writes.push_back({std::string(name), foreign_.contains(name), name <= last_written_, std::move(wanted), there});
   };
-  context_.book.for_each([&](std::string_view name, const policy::UsageProfile& profile) {
-    if (!policy::usage_of_all_hours(profile, now)) return;
+  context_.book.for_each([&](std::string_view name, const policy::waterline::UsageProfile& profile) {
+    if (!policy::waterline::usage_of_all_hours(profile, now)) return;
     stays.emplace(name);
     const auto at = containers.find(name);
     if (at == containers.end()) return;  // without pods for now: what was said of it stays
-    auto wanted = policy::recommend(profile, policy::parse_containers(at->second), settings, now);
+    auto wanted = policy::waterline::recommend(profile, policy::waterline::parse_containers(at->second), settings, now);
     if (!wanted) return;
     recommended.emplace(name);
     const auto found = published.find(name);
     const auto* there = found == published.end() ? nullptr : &found->second;
-    if (there == nullptr || there->old || policy::differs(there->told, *wanted, settings.change_percent)) {
+    if (there == nullptr || there->old || policy::waterline::differs(there->told, *wanted, settings.change_percent)) {
       add(name, std::move(wanted), there);
     }
   });
@@ -271,7 +271,7 @@ net::Task<Result<void>> Recommender::round(bool publishes) {
     }
     --left;
     last_written_ = name;
-    auto done = co_await this->write(policy::parse_workload(name), write.wanted, write.there);
+    auto done = co_await this->write(policy::waterline::parse_workload(name), write.wanted, write.there);
     if (!done && done.error().kind == ErrorKind::kAlreadyExists) {
       if (!foreign_.contains(name)) {
         log_.warn(model::reason_sentence(Reason::kRecommendForeign),
@@ -292,7 +292,8 @@ net::Task<Result<void>> Recommender::round(bool publishes) {
   co_return result;
 }
 
-net::Task<Result<void>> Recommender::write(policy::Workload workload, std::optional<policy::Recommendation> wanted,
+net::Task<Result<void>> Recommender::write(policy::waterline::Workload workload,
+                                           std::optional<policy::waterline::Recommendation> wanted,
                                            const PublishedRecommendation* there) {
   kube::WriteOptions options;
   options.ns = workload.ns;

@@ -25,9 +25,9 @@
 #include "manager/capacity/pod_projection.h"
 #include "manager/profiles/profile_book.h"
 #include "net/loop.h"
-#include "policy/profile/recommendation.h"
-#include "policy/profile/settings.h"
-#include "policy/profile/workload.h"
+#include "policy/waterline/profile/recommendation.h"
+#include "policy/waterline/profile/settings.h"
+#include "policy/waterline/profile/workload.h"
 
 namespace tidemark::manager {
 
@@ -46,7 +46,7 @@ struct RecommenderContext {
   const kube::Informer<PodProjection>& pods;
   const ProfileBook& book;
   std::function<bool()> all_read;  // all that was stored of profiles is in the book: what is not there is not known
-  std::function<const policy::ProfileSettings&()> settings;
+  std::function<const policy::waterline::ProfileSettings&()> settings;
   base::Duration write_limit;
   std::size_t writes_max = kRecommendationWritesMax;
 };
@@ -55,15 +55,16 @@ struct RecommenderContext {
 struct PublishedRecommendation {
   std::string uid;
   std::string resource_version;
-  policy::Workload target;
-  policy::Recommendation told;
+  policy::waterline::Workload target;
+  policy::waterline::Recommendation told;
   bool old = false;  // it says so: nothing newer is known
 };
 // Error: not one that could be ours.
 Result<PublishedRecommendation> read_recommendation(const Json& object);
-std::string recommendation_name(const policy::Workload& workload);
-Json recommendation_object(const policy::Workload& workload);
-Json recommendation_status(const policy::Recommendation& wanted, std::string_view resource_version, base::WallTime now);
+std::string recommendation_name(const policy::waterline::Workload& workload);
+Json recommendation_object(const policy::waterline::Workload& workload);
+Json recommendation_status(const policy::waterline::Recommendation& wanted, std::string_view resource_version,
+                           base::WallTime now);
 // Keeps the values and their time, and marks them as stale.
 Json recommendation_old(std::string_view resource_version, base::WallTime now);
 
@@ -79,7 +80,7 @@ class Recommender {
     std::string name;
     bool foreign = false;    // what others hold comes last, so that the rest does not starve behind it
     bool was_asked = false;  // what the last round did not come to, first
-    std::optional<policy::Recommendation> wanted;  // nullopt: what is there is old
+    std::optional<policy::waterline::Recommendation> wanted;  // nullopt: what is there is old
     const PublishedRecommendation* there = nullptr;
   };
   using Names = std::set<std::string, std::less<>>;
@@ -92,7 +93,8 @@ class Recommender {
   bool knows_all() const { return context_.all_read() && context_.pods.synced(); }
   // What is to be written, and added to `stays` whose object does.
   std::vector<Write> writes(const Published& published, Names& stays) const;
-  net::Task<Result<void>> write(policy::Workload workload, std::optional<policy::Recommendation> wanted,
+  net::Task<Result<void>> write(policy::waterline::Workload workload,
+                                std::optional<policy::waterline::Recommendation> wanted,
                                 const PublishedRecommendation* there);
   net::Task<Result<void>> take_away(std::string ns, std::string name, std::string uid);
   void count(model::Reason reason);

@@ -76,28 +76,28 @@ constexpr model::MidReclaimMode last_of() {
   return model::MidReclaimMode::kStatic;
 }
 template <>
-constexpr policy::PlanAction last_of() {
-  return policy::PlanAction::kHold;
+constexpr policy::sell::PlanAction last_of() {
+  return policy::sell::PlanAction::kHold;
 }
 template <>
-constexpr policy::AnnotationAction last_of() {
-  return policy::AnnotationAction::kRemove;
+constexpr policy::sell::AnnotationAction last_of() {
+  return policy::sell::AnnotationAction::kRemove;
 }
 template <>
-constexpr policy::Profile last_of() {
-  return policy::Profile::kTidemark;
+constexpr model::Profile last_of() {
+  return model::Profile::kTidemark;
 }
 template <>
-constexpr policy::LinePhase last_of() {
-  return policy::LinePhase::kOverridden;
+constexpr model::LinePhase last_of() {
+  return model::LinePhase::kOverridden;
 }
 template <>
-constexpr policy::Freshness last_of() {
-  return policy::Freshness::kForgotten;
+constexpr policy::sell::Freshness last_of() {
+  return policy::sell::Freshness::kForgotten;
 }
 template <>
-constexpr policy::NodeState last_of() {
-  return policy::NodeState::kOff;
+constexpr model::NodeState last_of() {
+  return model::NodeState::kOff;
 }
 template <>
 constexpr RecordedResult last_of() {
@@ -190,25 +190,25 @@ void io(auto& a, Is<model::ZoneView> auto& value);
 void io(auto& a, Is<model::TopologyView> auto& value);
 void io(auto& a, Is<model::PodView> auto& value);
 void io(auto& a, Is<model::WarmUp> auto& value);
-void io(auto& a, Is<policy::ClassSold> auto& value);
-void io(auto& a, Is<policy::Waiting::Level> auto& value);
-void io(auto& a, Is<policy::Waiting> auto& value);
-void io(auto& a, Is<policy::BookSeen> auto& value);
-void io(auto& a, Is<policy::TakenOff> auto& value);
-void io(auto& a, Is<policy::ArbitrateState> auto& value);
-void io(auto& a, Is<policy::ArbitratePlan> auto& value);
+void io(auto& a, Is<policy::sell::ClassSold> auto& value);
+void io(auto& a, Is<policy::sell::Waiting::Level> auto& value);
+void io(auto& a, Is<policy::sell::Waiting> auto& value);
+void io(auto& a, Is<policy::sell::BookSeen> auto& value);
+void io(auto& a, Is<policy::sell::TakenOff> auto& value);
+void io(auto& a, Is<policy::sell::ArbitrateState> auto& value);
+void io(auto& a, Is<policy::sell::ArbitratePlan> auto& value);
 template <class A, class Amount>
-void io(A& a, policy::ClassTerms<Amount>& value);
+void io(A& a, policy::sell::ClassTerms<Amount>& value);
 template <class A, class Amount>
-void io(A& a, const policy::ClassTerms<Amount>& value);
-void io(auto& a, Is<policy::ClassReclaim> auto& value);
-void io(auto& a, Is<policy::ZonePlan> auto& value);
-void io(auto& a, Is<policy::AmplifiedResource> auto& value);
-void io(auto& a, Is<policy::LinePlan> auto& value);
-void io(auto& a, Is<policy::LineOverride> auto& value);
-void io(auto& a, Is<policy::MotionPlan> auto& value);
-void io(auto& a, Is<policy::LedgerPlan> auto& value);
-void io(auto& a, Is<policy::StopTerms> auto& value);
+void io(A& a, const policy::sell::ClassTerms<Amount>& value);
+void io(auto& a, Is<policy::sell::ClassReclaim> auto& value);
+void io(auto& a, Is<policy::sell::ZonePlan> auto& value);
+void io(auto& a, Is<policy::sell::AmplifiedResource> auto& value);
+void io(auto& a, Is<model::LinePlan> auto& value);
+void io(auto& a, Is<policy::waterline::LineOverride> auto& value);
+void io(auto& a, Is<policy::sell::MotionPlan> auto& value);
+void io(auto& a, Is<policy::sell::LedgerPlan> auto& value);
+void io(auto& a, Is<policy::sell::StopTerms> auto& value);
 template <class A, class Fine>
 void io(A& a, model::ZoneAmounts<Fine>& value);
 template <class A, class Fine>
@@ -344,11 +344,11 @@ void io(auto& a, Is<model::NodeSnapshot> auto& value) {
       topology, normalization, amplification);
   static_cast<void>(name);  // at the head of the record
 }
-void io(auto& a, Is<policy::PluginSet> auto& value) {
+void io(auto& a, Is<policy::sell::PluginSet> auto& value) {
   auto& [batch, mid, normalization, amplification, gpu, rdma] = value;
   all(a, batch, mid, normalization, amplification, gpu, rdma);
 }
-void io(auto& a, Is<policy::OfferState> auto& value) {
+void io(auto& a, Is<policy::sell::OfferState> auto& value) {
   auto& [motion, kubernetes, yarn, yarn_book, kubernetes_off, yarn_off, arbitrate] = value;
   static_cast<void>(kubernetes);  // with the books, as the rest
   static_cast<void>(yarn);
@@ -360,24 +360,24 @@ void io(auto& a, Is<policy::OfferState> auto& value) {
   all(a, offered, changed_at, stamp, stamp_at, stamp_moved, held);
 }
 
-void io(auto& a, Is<policy::LineOverride> auto& value) {
+void io(auto& a, Is<policy::waterline::LineOverride> auto& value) {
   auto& [line, until, who, why, since] = value;
   all(a, line.cpu, line.memory, until, who, why, since);
 }
-void io(auto& a, Is<policy::SideStates> auto& value) {
+void io(auto& a, Is<policy::state::SideStates> auto& value) {
   auto& [k8s, yarn, classes_off, classes_drained] = value;
   all(a, k8s, yarn, classes_off, classes_drained);
 }
-void io(auto& a, Is<policy::PoolGuard> auto& value) {
+void io(auto& a, Is<policy::sell::PoolGuard> auto& value) {
   auto& [stopped, truthful] = value;
   all(a, stopped, truthful);
 }
 
-void io(auto& a, Is<policy::ClassSold> auto& value) {
+void io(auto& a, Is<policy::sell::ClassSold> auto& value) {
   auto& [order, amount, work_class] = value;
   all(a, order, amount, work_class);
 }
-void io(auto& a, Is<policy::SideBook> auto& value) {
+void io(auto& a, Is<policy::sell::SideBook> auto& value) {
   auto& [sold, in_flight, told, confirmed, wants_more, taken_back, best_order, waits_class, waits_for, taken_off] =
       value;
   all(a, sold, in_flight, told, confirmed, wants_more, taken_back, best_order, waits_class, waits_for, taken_off);
@@ -391,28 +391,28 @@ void mark(A& a, T& value) {
     a.natural(value);
   }
 }
-void io(auto& a, Is<policy::BookSeen> auto& value) {
+void io(auto& a, Is<policy::sell::BookSeen> auto& value) {
   auto& [seen, at] = value;
   mark(a, seen);
   io(a, at);
 }
-void io(auto& a, Is<policy::TakenOff> auto& value) {
+void io(auto& a, Is<policy::sell::TakenOff> auto& value) {
   auto& [looked, told, in_told, decided, in_decided] = value;
   all(a, looked, told, in_told, decided, in_decided);
 }
-void io(auto& a, Is<policy::ArbitrateState> auto& value) {
+void io(auto& a, Is<policy::sell::ArbitrateState> auto& value) {
   auto& [looked, rejecting, rest, fits_since] = value;
   all(a, looked, rejecting, rest, fits_since);
 }
-void io(auto& a, Is<policy::BindLag> auto& value) {
+void io(auto& a, Is<policy::sell::BindLag> auto& value) {
   auto& [told, most, fell_at, seen] = value;
   all(a, told, most, fell_at, seen);
 }
-void io(auto& a, Is<policy::Waiting::Level> auto& value) {
+void io(auto& a, Is<policy::sell::Waiting::Level> auto& value) {
   auto& [order, since, seen, counts, work_class] = value;
   all(a, order, since, seen, counts, work_class);
 }
-void io(auto& a, Is<policy::Waiting> auto& value) {
+void io(auto& a, Is<policy::sell::Waiting> auto& value) {
   auto& [levels, wants_more, best_order, best_class, amount] = value;
   all(a, levels, wants_more, best_order, best_class, amount);
 }
@@ -436,18 +436,18 @@ void mid_terms(auto& a, auto& terms) {
   all(a, capacity, prod_reclaimable, node_unused, base, reserved, reserved_by, prod_request, unallocated, share,
       static_share, cap, reason, published);
 }
-void io(auto& a, Is<policy::ZonePlan> auto& value) {
+void io(auto& a, Is<policy::sell::ZonePlan> auto& value) {
   auto& [name, cpu, memory, third_party_cpu, third_party_memory, batch_cpu, batch_memory, memory_format] = value;
   io(a, name);
   water_line(a, cpu);
   water_line(a, memory);
   all(a, third_party_cpu, third_party_memory, batch_cpu, batch_memory, memory_format);
 }
-void io(auto& a, Is<policy::AmplifiedResource> auto& value) {
+void io(auto& a, Is<policy::sell::AmplifiedResource> auto& value) {
   auto& [resource, configured, ratio] = value;
   all(a, resource, configured, ratio);
 }
-void io(auto& a, Is<policy::OvercommitPlan> auto& value) {
+void io(auto& a, Is<policy::sell::OvercommitPlan> auto& value) {
   auto& [action, reason, publish, origin, batch_cpu, batch_memory, mid_cpu, mid_memory, warm_up, zones, normalization,
          amplification, safeguards] = value;
   all(a, action, reason, publish, origin, warm_up.pods, warm_up.by_request, warm_up.added, warm_up.added_to_max);
@@ -474,13 +474,13 @@ void line_terms(auto& a, auto& terms) {
   auto& [base, hold, sell, phase, entry, reason] = terms;
   all(a, base, hold, sell, phase, entry, reason);
 }
-void io(auto& a, Is<policy::LinePlan> auto& value) {
+void io(auto& a, Is<model::LinePlan> auto& value) {
   auto& [cpu, memory, changes_at] = value;
   line_terms(a, cpu);
   line_terms(a, memory);
   io(a, changes_at);
 }
-void io(auto& a, Is<policy::MotionPlan> auto& value) {
+void io(auto& a, Is<policy::sell::MotionPlan> auto& value) {
   auto& [freshness, cpu, memory, again_after] = value;
   all(a, freshness, cpu.offered, cpu.reason, memory.offered, memory.reason, again_after);
 }
@@ -489,14 +489,14 @@ void class_terms(auto& a, auto& value) {
   all(a, work_class, waits, told, real, percent, entry);
 }
 template <class A, class Amount>
-void io(A& a, policy::ClassTerms<Amount>& value) {
+void io(A& a, policy::sell::ClassTerms<Amount>& value) {
   class_terms(a, value);
 }
 template <class A, class Amount>
-void io(A& a, const policy::ClassTerms<Amount>& value) {
+void io(A& a, const policy::sell::ClassTerms<Amount>& value) {
   class_terms(a, value);
 }
-void io(auto& a, Is<policy::ClassReclaim> auto& value) {
+void io(auto& a, Is<policy::sell::ClassReclaim> auto& value) {
   auto& [work_class, give_back, keep, reason] = value;
   all(a, work_class, give_back, keep, reason);
 }
@@ -510,16 +510,16 @@ void side_plan(auto& a, auto& side) {
   side_terms(a, memory);
   io(a, reclaim);
 }
-void io(auto& a, Is<policy::LedgerPlan> auto& value) {
+void io(auto& a, Is<policy::sell::LedgerPlan> auto& value) {
   auto& [kubernetes, yarn] = value;
   side_plan(a, kubernetes);
   side_plan(a, yarn);
 }
-void io(auto& a, Is<policy::StopTerms> auto& value) {
+void io(auto& a, Is<policy::sell::StopTerms> auto& value) {
   auto& [sold, yarn, wanted] = value;
   all(a, sold, yarn, wanted);
 }
-void io(auto& a, Is<policy::ArbitratePlan> auto& value) {
+void io(auto& a, Is<policy::sell::ArbitratePlan> auto& value) {
   auto& [reason, held, gives, excess] = value;
   all(a, reason, held, gives, excess);
 }

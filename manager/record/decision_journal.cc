@@ -49,7 +49,7 @@ std::optional<DecisionJournal::Draft> DecisionJournal::begin(const NodeDecision&
   const model::NodeName node(decision.snapshot.name);
   const auto [at, first] = seen_.try_emplace(node);
   Seen& seen = at->second;
-  const policy::OvercommitPlan& plan = decision.plan();
+  const policy::sell::OvercommitPlan& plan = decision.plan();
   const bool other = seen.action != plan.action || seen.reason != plan.reason;
   if (!changes && !first && !other && now - seen.at < kSampleEvery) return std::nullopt;
   seen.at = now;

@@ -38,7 +38,7 @@ class DecisionJournal {
   struct Draft {
     model::NodeName node;
     base::MonotonicTime at;
-    policy::PlanAction action = policy::PlanAction::kHold;
+    policy::sell::PlanAction action = policy::sell::PlanAction::kHold;
     model::Reason reason = model::Reason::kMetricEmpty;
     journal::Entry entry;
   };
@@ -55,13 +55,13 @@ class DecisionJournal {
  private:
   struct Failure {  // the last record's, where it is one
     base::MonotonicTime at;
-    policy::PlanAction action = policy::PlanAction::kHold;
+    policy::sell::PlanAction action = policy::sell::PlanAction::kHold;
     model::Reason reason = model::Reason::kMetricEmpty;
     std::string error;
   };
   struct Seen {
     base::MonotonicTime at;
-    policy::PlanAction action = policy::PlanAction::kHold;
+    policy::sell::PlanAction action = policy::sell::PlanAction::kHold;
     model::Reason reason = model::Reason::kMetricEmpty;
     std::optional<Failure> failure;
   };

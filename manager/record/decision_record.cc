@@ -60,7 +60,7 @@ void basis_fields(auto& a, auto& basis, std::int64_t schema) {
 }
 
 OnTheNode on_node_of(const NodeDecision& decision) {
-  const policy::OvercommitPlan& plan = decision.plan();
+  const policy::sell::OvercommitPlan& plan = decision.plan();
   OnTheNode out{plan.action,         decision.obeyed.write,       plan.publish,         plan.origin, {},
                 decision.yarn_offer, decision.kubernetes_reclaim, decision.yarn_reclaim};
   if (plan.zones != decision.offer.plan.zones) out.zones = plan.zones.zones;
@@ -82,7 +82,7 @@ std::string_view to_string(RecordedResult result) {
 }
 
 DecisionOutcome outcome_of(const NodeDecision& decision) {
-  const policy::Offer& offer = decision.offer;
+  const policy::sell::Offer& offer = decision.offer;
   return {offer.plan,
           offer.strategy.values,
           offer.strategy.enabled,
@@ -104,7 +104,7 @@ DecisionOutcome outcome_of(const NodeDecision& decision) {
 
 DecisionDone done_of(const NodeDecision& decision, model::Reason why, RecordedResult result, std::string error,
                      std::int64_t epoch) {
-  const policy::OvercommitPlan& plan = decision.plan();
+  const policy::sell::OvercommitPlan& plan = decision.plan();
   return {plan.action, plan.publish, standing_text(decision.standing), why, result, std::move(error), epoch};
 }
 
@@ -127,7 +127,7 @@ std::shared_ptr<const journal::Blob> settings_blob(const Revision& revision) {
   writer.natural(revision.texts.slo.size());
   for (const auto& [key, text] : revision.texts.slo) all(writer, key, text);
   io(writer, revision.texts.tidemark);
-  std::map<std::string_view, const policy::TimeZone*> zones;
+  std::map<std::string_view, const model::TimeZone*> zones;
   for (const auto& calendar : revision.tidemark.calendars) zones.emplace(calendar.zone.name(), &calendar.zone);
   writer.natural(zones.size());
   for (const auto& [name, zone] : zones) {
@@ -141,28 +141,29 @@ std::shared_ptr<const journal::Blob> settings_blob(const Revision& revision) {
 Result<Revision> settings_of(std::string_view blob) {
   const std::vector<std::optional<model::Reason>> no_reasons;
   FieldReader reader(blob, no_reasons);
-  policy::SettingsTexts texts;
+  policy::settings::SettingsTexts texts;
   for (auto count = reader.natural(); count > 0 && reader.ok(); --count) {
     std::string key(reader.text());
     texts.slo.insert_or_assign(std::move(key), std::string(reader.text()));
   }
   io(reader, texts.tidemark);
-  policy::Zones zones;
+  policy::waterline::Zones zones;
   for (auto count = reader.natural(); count > 0 && reader.ok(); --count) {
     const std::string name(reader.text());
-    std::vector<policy::TimeZone::Span> spans;
+    std::vector<model::TimeZone::Span> spans;
     for (auto left = reader.natural(); left > 0 && reader.ok(); --left) {
       auto& span = spans.emplace_back();
       all(reader, span.from_s, span.offset_s);
     }
     if (!reader.ok()) break;
-    TM_TRY(auto zone, policy::TimeZone::from_spans(name, std::move(spans)));
+    TM_TRY(auto zone, model::TimeZone::from_spans(name, std::move(spans)));
     zones.add(std::move(zone));
   }
   if (!reader.at_end()) return fail(ErrorKind::kInvalid, "the recorded settings cannot be read");
   auto revision = revision_of(texts, [&zones](std::string_view) { return zones; });
   if (!revision || !revision->colocation.config) {
-    return fail(ErrorKind::kInvalid, "this version does not take the recorded settings ", policy::hash_of(texts));
+    return fail(ErrorKind::kInvalid, "this version does not take the recorded settings ",
+                policy::settings::hash_of(texts));
   }
   return std::move(*revision);
 }

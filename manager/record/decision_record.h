@@ -18,7 +18,7 @@
 #include "manager/settings/revision.h"
 #include "model/node.h"
 #include "model/reason.h"
-#include "policy/offer/offer.h"
+#include "policy/sell/offer/offer.h"
 
 namespace tidemark::manager {
 
@@ -46,34 +46,34 @@ std::string_view to_string(RecordedResult);
 
 // What orders about the node left of the offer.
 struct OnTheNode {
-  policy::PlanAction action = policy::PlanAction::kHold;
+  policy::sell::PlanAction action = policy::sell::PlanAction::kHold;
   bool write = true;  // false: observed
   model::ExtendedResources publish;
   std::optional<model::Resources> origin;
-  std::vector<policy::ZonePlan> zones;  // where they are not those of the offer
+  std::vector<policy::sell::ZonePlan> zones;  // where they are not those of the offer
   std::optional<model::Resources> yarn_offer;
-  std::vector<policy::ClassReclaim> kubernetes_reclaim, yarn_reclaim;
+  std::vector<policy::sell::ClassReclaim> kubernetes_reclaim, yarn_reclaim;
   bool operator==(const OnTheNode&) const = default;
 };
 
 // What came out.
 struct DecisionOutcome {
-  policy::OvercommitPlan plan;
+  policy::sell::OvercommitPlan plan;
   model::ColocationStrategy values;  // with the thresholds that the calendar set
   bool enabled = false;
   model::Reason strategy_reason = model::Reason::kDisabledByCluster;
   std::vector<model::Reason> ignored;
-  policy::Profile profile = policy::Profile::kKoordinator;
-  std::optional<policy::LinePlan> line;
-  std::optional<policy::MotionPlan> motion;
-  std::optional<policy::LedgerPlan> ledger;
+  model::Profile profile = model::Profile::kKoordinator;
+  std::optional<model::LinePlan> line;
+  std::optional<policy::sell::MotionPlan> motion;
+  std::optional<policy::sell::LedgerPlan> ledger;
   std::optional<model::Resources> yarn_offer;
   std::optional<base::Duration> again_after;
   bool truthful = false;
-  std::optional<policy::StopTerms> stopped;
-  std::optional<policy::ArbitratePlan> arbitrate;
-  std::optional<policy::StopTerms> rejected;
-  std::optional<policy::StopTerms> backs_off;
+  std::optional<policy::sell::StopTerms> stopped;
+  std::optional<policy::sell::ArbitratePlan> arbitrate;
+  std::optional<policy::sell::StopTerms> rejected;
+  std::optional<policy::sell::StopTerms> backs_off;
   OnTheNode on_node;  // since schema 10
   bool operator==(const DecisionOutcome&) const = default;
 };
@@ -82,7 +82,7 @@ std::string outcome_bytes(const DecisionOutcome& outcome);
 
 // What was done about it, and what became of the write.
 struct DecisionDone {
-  policy::PlanAction action = policy::PlanAction::kHold;
+  policy::sell::PlanAction action = policy::sell::PlanAction::kHold;
   model::ExtendedResources publish;  // what the node was to carry
   std::string state;                 // of the node, for people
 

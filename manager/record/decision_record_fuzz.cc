@@ -10,9 +10,10 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace tidemark;
   static const auto kSettings = [] {
-    policy::SettingsTexts texts;
+    policy::settings::SettingsTexts texts;
     texts.slo["colocation-config"] = R"({"enable":true})";
-    return manager::settings_blob(*manager::revision_of(texts, [](std::string_view) { return policy::Zones(); }));
+    return manager::settings_blob(
+        *manager::revision_of(texts, [](std::string_view) { return policy::waterline::Zones(); }));
   }();
   journal::Start start;
   start.schema = manager::kRecordSchema;

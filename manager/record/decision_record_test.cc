@@ -36,7 +36,7 @@ std::string segment_of(const std::vector<journal::Entry>& entries, const journal
   return bytes;
 }
 
-policy::LineOverrides overrides_at(base::WallTime now) {
+policy::waterline::LineOverrides overrides_at(base::WallTime now) {
   return {{{40, std::nullopt}, now + std::chrono::minutes(5), "ann@ops", "a fire drill", now},
           {{std::nullopt, 30}, now + std::chrono::hours(2), "bob@ops", "", now}};
 }
@@ -47,7 +47,7 @@ TEST(DecisionRecord, ReplayIsExactForAnySeed) {
     base::Random random(seed);
     const Revision revision = testing::draw_revision(random);
     const auto settings = settings_blob(revision);
-    policy::OfferState state;
+    policy::sell::OfferState state;
     std::vector<journal::Entry> entries;
     std::vector<std::string> outcomes;
     const model::NodeSnapshot first = testing::draw_snapshot(random, kStart, seed % 4 == 0);
@@ -134,7 +134,7 @@ TEST(DecisionRecord, ShowsDifferencesToAnotherPolicyByField) {
   base::Random random(1);
   const Revision revision = testing::draw_revision(random);
   auto decision = decide(testing::draw_snapshot(random, kStart), testing::draw_basis(random, kStart), revision);
-  ASSERT_EQ(decision.plan().action, policy::PlanAction::kPublish);
+  ASSERT_EQ(decision.plan().action, policy::sell::PlanAction::kPublish);
   decision.offer.plan.batch_cpu.published.value += 5;  // as if the policy of then had given more
   auto entry = draft(decision, settings_blob(revision));
   finish(entry, {});

@@ -5,8 +5,8 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "policy/render/offer_text.h"
-#include "policy/render/overcommit_text.h"
+#include "policy/explain/offer_text.h"
+#include "policy/explain/overcommit_text.h"
 
 namespace tidemark::manager {
 namespace {
@@ -36,7 +36,7 @@ Json amounts_json(const std::optional<model::Resources>& amounts) {
   return Json::object({{"cpu", Json(amounts->cpu.value)}, {"memory", Json(amounts->memory.value)}});
 }
 
-Json reclaim_json(const std::vector<policy::ClassReclaim>& reclaim) {
+Json reclaim_json(const std::vector<policy::sell::ClassReclaim>& reclaim) {
   Json out = Json::object();
   for (const auto& each : reclaim) out[each.work_class] = amounts_json(each.give_back);
   return out;
@@ -46,7 +46,7 @@ Json reclaim_json(const std::vector<policy::ClassReclaim>& reclaim) {
 Json on_node_json(const NodeDecision& decision) {
   const auto& amounts = decision.plan().publish;
   const auto amount = [](const auto& value) { return value ? Json(value->value) : Json(); };
-  return Json::object({{"action", Json(policy::action_word(decision.plan().action))},
+  return Json::object({{"action", Json(policy::explain::action_word(decision.plan().action))},
                        {"observed", Json(!decision.obeyed.write)},
                        {"batch-cpu", amount(amounts.batch_cpu)},
                        {"batch-memory", amount(amounts.batch_memory)},
@@ -60,14 +60,15 @@ Json on_node_json(const NodeDecision& decision) {
 
 Leaves leaves_of(const NodeDecision& decision) {
   Leaves leaves;
-  collect(policy::render_json(decision.offer.plan, decision.snapshot, decision.strategy()), "", leaves);
-  collect(policy::render_json(decision.offer, {decision.strategy().profile, decision.calendar}), "offer", leaves);
+  collect(policy::explain::render_json(decision.offer.plan, decision.snapshot, decision.strategy()), "", leaves);
+  collect(policy::explain::render_json(decision.offer, {decision.strategy().profile, decision.calendar}), "offer",
+          leaves);
   collect(on_node_json(decision), "onNode", leaves);
   return leaves;
 }
 
 void put(OnTheNode on_node, NodeDecision& decision) {
-  policy::OvercommitPlan& plan = decision.obeyed.plan;
+  policy::sell::OvercommitPlan& plan = decision.obeyed.plan;
   plan.action = on_node.action;
   decision.obeyed.write = on_node.write;
   plan.publish = on_node.publish;
@@ -111,7 +112,7 @@ Result<NodeDecision> RecordedDecisions::as_recorded(const Replayed& replayed) co
   if (replayed.same) return replayed.decision;
   TM_TRY(auto outcome, reader_.decode_outcome(replayed.record.outcome));
   NodeDecision decision = replayed.decision;
-  policy::Offer& offer = decision.offer;
+  policy::sell::Offer& offer = decision.offer;
   offer.plan = std::move(outcome.plan);
   offer.strategy.values = std::move(outcome.values);
   offer.strategy.enabled = outcome.enabled;

@@ -5,8 +5,8 @@
 #include "base/text.h"
 #include "manager/capacity/decide.h"
 #include "model/names.h"
-#include "policy/render/rollout_text.h"
-#include "policy/rollout/stored.h"
+#include "policy/explain/rollout_text.h"
+#include "policy/settings/rollout/stored.h"
 
 namespace tidemark::manager {
 namespace {
@@ -16,8 +16,8 @@ void note(std::string& notes, const std::string& line) {
 }
 
 // What the two ConfigMaps hold, good or not.
-policy::SettingsTexts texts_in(const SettingsMaps& maps) {
-  policy::SettingsTexts texts;
+policy::settings::SettingsTexts texts_in(const SettingsMaps& maps) {
+  policy::settings::SettingsTexts texts;
   if (maps.slo) {
     for (const auto& [key, text] : maps.slo->data) texts.slo.emplace(key.view(), text.view());
   }
@@ -39,7 +39,7 @@ Result<Revision> from_maps(const SettingsMaps& maps, const ZonesOf& zones, std::
     return fail(ErrorKind::kInvalid,
                 "the co-location settings cannot be used, and no earlier ones are stored: ", notes);
   }
-  policy::TidemarkSource source;
+  policy::settings::TidemarkSource source;
   source.found = maps.tidemark.has_value();
   if (maps.tidemark) {
     for (const auto& [key, text] : maps.tidemark->data) {
@@ -50,14 +50,15 @@ Result<Revision> from_maps(const SettingsMaps& maps, const ZonesOf& zones, std::
       }
     }
   }
-  auto step = policy::next_tidemark_config({}, source, source.text ? zones(*source.text) : policy::Zones());
+  auto step = policy::settings::next_tidemark_config({}, source,
+                                                     source.text ? zones(*source.text) : policy::waterline::Zones());
   if (!step.problem.empty()) note(notes, base::cat(model::kTidemarkConfigName, " is refused: ", step.problem));
   if (!step.state.config) {
     return fail(ErrorKind::kInvalid, "tidemark-config cannot be used, and no earlier one is stored: ", notes);
   }
   revision.tidemark = std::move(*step.state.config);
   revision.texts = texts_in(maps);
-  revision.hash = policy::hash_of(revision.texts);
+  revision.hash = policy::settings::hash_of(revision.texts);
   return revision;
 }
 
@@ -71,10 +72,10 @@ std::map<std::string, std::string, std::less<>> data_of(const kube::ConfigMap& m
 
 Result<EffectiveSettings> effective_settings(const SettingsMaps& maps, const kube::Node& node, const ZonesOf& zones) {
   EffectiveSettings found;
-  policy::Stored stored;
-  if (maps.revisions) stored = policy::decode_stored(data_of(*maps.revisions));
+  policy::settings::Stored stored;
+  if (maps.revisions) stored = policy::settings::decode_stored(data_of(*maps.revisions));
   const auto texts_of = [&](std::string_view hash) -> std::optional<Revision> {
-    const auto* kept = policy::find_revision(stored.book, hash);
+    const auto* kept = policy::settings::find_revision(stored.book, hash);
     return kept == nullptr ? std::nullopt : revision_of(kept->texts, zones);
   };
   if (stored.state && !stored.state->layers.empty()) {
@@ -82,28 +83,30 @@ Result<EffectiveSettings> effective_settings(const SettingsMaps& maps, const kub
     const auto target = texts_of(state.target());
     const auto bottom = texts_of(state.layers.front().revision);
     const auto& governs = bottom && bottom->texts.tidemark ? bottom : target;
-    const bool canary = governs && policy::pool_of(governs->tidemark, node.meta.labels).canary;
-    const std::string& hash = policy::in_force(state, node.meta.name, canary);
+    const bool canary = governs && policy::waterline::pool_of(governs->tidemark, node.meta.labels).canary;
+    const std::string& hash = in_force(state, node.meta.name, canary);
     if (auto revision = texts_of(hash)) {
       found.revision = std::move(*revision);
       if (state.layers.size() > 1) {
         note(found.notes,
-             base::cat("revision ", policy::revision_name(stored.book, hash), " of the settings is in force here; ",
-                       policy::revision_name(stored.book, state.target()), " is being rolled out"));
+             base::cat("revision ", policy::explain::revision_name(stored.book, hash),
+                       " of the settings is in force here; ",
+                       policy::explain::revision_name(stored.book, state.target()), " is being rolled out"));
       }
       if (state.layers.size() == 1 && texts_in(maps) != found.revision.texts) {
         note(found.notes,
-             base::cat("the ConfigMaps say something else than revision ", policy::revision_name(stored.book, hash),
+             base::cat("the ConfigMaps say something else than revision ",
+                       policy::explain::revision_name(stored.book, hash),
                        ", which is in force: an edit that no manager has taken yet, or one that is refused"));
       }
-      found.pool = policy::pool_of(found.revision.tidemark, node.meta.labels).name;
-      found.ground = policy::settings_ground(stored, state, hash, canary);
+      found.pool = policy::waterline::pool_of(found.revision.tidemark, node.meta.labels).name;
+      found.ground = policy::explain::settings_ground(stored, state, hash, canary);
       found.ground.pool = found.pool;
       return found;
     }
   }
   TM_TRY(found.revision, from_maps(maps, zones, found.notes));
-  const policy::Pool& pool = policy::pool_of(found.revision.tidemark, node.meta.labels);
+  const model::Pool& pool = policy::waterline::pool_of(found.revision.tidemark, node.meta.labels);
   found.pool = pool.name;
   found.ground.hash = found.revision.hash;
   found.ground.pool = pool.name;

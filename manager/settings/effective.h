@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "kube/objects.h"
 #include "manager/settings/revision.h"
-#include "policy/render/grounds_text.h"
+#include "policy/explain/grounds_text.h"
 
 namespace tidemark::manager {
 
@@ -22,9 +22,9 @@ struct SettingsMaps {
 
 struct EffectiveSettings {
   Revision revision;
-  std::string pool;               // the node is in
-  policy::SettingsGround ground;  // why this revision, on this node
-  std::string notes;              // what a reader should know: a roll-out under way, a text that is refused; one a line
+  std::string pool;                        // the node is in
+  policy::explain::SettingsGround ground;  // why this revision, on this node
+  std::string notes;  // what a reader should know: a roll-out under way, a text that is refused; one a line
 };
 Result<EffectiveSettings> effective_settings(const SettingsMaps& maps, const kube::Node& node, const ZonesOf& zones);
 

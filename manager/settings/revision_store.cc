@@ -22,15 +22,16 @@ void RevisionStore::take(const kube::ConfigMap* map) {
   }
   std::map<std::string, std::string, std::less<>> data;
   for (const auto& [key, text] : map->data) data.emplace(key.view(), text.view());
-  stored_ = policy::decode_stored(data);
+  stored_ = policy::settings::decode_stored(data);
   if (!stored_.problem.empty()) {
     log_.error("cannot read all stored revisions",
                {{"config_map", model::kRevisionsName}, {"problem", stored_.problem}});
   }
 }
 
-net::Task<Result<void>> RevisionStore::write(const policy::RevisionBook& book, const policy::RolloutState& state) {
-  const auto changes = policy::stored_changes(stored_, book, state);
+net::Task<Result<void>> RevisionStore::write(const policy::settings::RevisionBook& book,
+                                             const policy::settings::RolloutState& state) {
+  const auto changes = policy::settings::stored_changes(stored_, book, state);
   if (changes.empty() && exists()) co_return Result<void>();
   co_return co_await map_.write({changes.begin(), changes.end()});
 }

@@ -12,7 +12,7 @@
 #include "kube/recorder.h"
 #include "manager/maps/owned_map.h"
 #include "net/loop.h"
-#include "policy/rollout/stored.h"
+#include "policy/settings/rollout/stored.h"
 
 namespace tidemark::manager {
 
@@ -26,17 +26,18 @@ class RevisionStore {
 
   bool exists() const { return map_.exists(); }
   // As the server has it, or as our last write left it, whichever is newer.
-  const policy::Stored& stored() const { return stored_; }
+  const policy::settings::Stored& stored() const { return stored_; }
   kube::ObjectReference reference() const { return map_.reference(); }
 
   // Writes this to the server. An error leaves the server unchanged; kConflict if another writer was faster.
-  net::Task<Result<void>> write(const policy::RevisionBook& book, const policy::RolloutState& state);
+  net::Task<Result<void>> write(const policy::settings::RevisionBook& book,
+                                const policy::settings::RolloutState& state);
 
  private:
   void take(const kube::ConfigMap* map);
 
   base::Log log_;
-  policy::Stored stored_;
+  policy::settings::Stored stored_;
   WatchedMap map_;
 };
 

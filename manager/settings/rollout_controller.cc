@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "policy/render/rollout_text.h"
+#include "policy/explain/rollout_text.h"
 
 namespace tidemark::manager {
 namespace {
@@ -14,7 +14,7 @@ using model::Reason;
 constexpr base::Duration kOverlapsPause = std::chrono::minutes(1);   // between two looks at all nodes' labels
 constexpr base::Duration kEvictionsWait = std::chrono::seconds(10);  // for the first list of ended pods
 
-std::vector<std::string> hashes(const policy::RolloutState& state) {
+std::vector<std::string> hashes(const policy::settings::RolloutState& state) {
   std::vector<std::string> found;
   for (const auto& layer : state.layers) found.push_back(layer.revision);
   return found;
@@ -75,7 +75,7 @@ const Revision& RolloutController::revision(std::string_view hash) const {
 }
 
 // The settings in force before an edit; where they have no say, those of the edit.
-const policy::TidemarkConfig& RolloutController::governing() const {
+const policy::waterline::TidemarkConfig& RolloutController::governing() const {
   if (state_.layers.empty()) return source_->tidemark;
   const Revision& bottom = revision(state_.layers.front().revision);
   if (bottom.texts.tidemark) return bottom.tidemark;
@@ -84,19 +84,19 @@ const policy::TidemarkConfig& RolloutController::governing() const {
 }
 
 bool RolloutController::canary(const kube::Node& node) const {
-  return policy::pool_of(governing(), node.meta.labels).canary;
+  return policy::waterline::pool_of(governing(), node.meta.labels).canary;
 }
 
 const Revision& RolloutController::for_node(const kube::Node& node) const {
   if (state_.layers.empty()) return *source_;
   if (state_.layers.size() == 1) return revision(state_.target());
-  return revision(policy::in_force(state_, node.meta.name, canary(node)));
+  return revision(policy::settings::in_force(state_, node.meta.name, canary(node)));
 }
 
 const Revision& RolloutController::for_node(const model::NodeName& name) const {
   const kube::Node* node = context_.nodes == nullptr ? nullptr : context_.nodes->find({"", name.value});
   if (node != nullptr) return for_node(*node);
-  return state_.layers.empty() ? *source_ : revision(policy::in_force(state_, name.value, false));
+  return state_.layers.empty() ? *source_ : revision(policy::settings::in_force(state_, name.value, false));
 }
 
 std::vector<const Revision*> RolloutController::in_force() const {
@@ -106,18 +106,18 @@ std::vector<const Revision*> RolloutController::in_force() const {
   return found;
 }
 
-const policy::Pool& RolloutController::pool_of(const kube::Node& node) const {
-  return policy::pool_of(for_node(node).tidemark, node.meta.labels);
+const model::Pool& RolloutController::pool_of(const kube::Node& node) const {
+  return policy::waterline::pool_of(for_node(node).tidemark, node.meta.labels);
 }
 
 // False if the texts of a layer are missing or unreadable; then this state cannot be used.
-bool RolloutController::build(const policy::RolloutState& state, const policy::RevisionBook& book) {
+bool RolloutController::build(const policy::settings::RolloutState& state, const policy::settings::RevisionBook& book) {
   Revisions built;
   for (const auto& layer : state.layers) {
     if (built.contains(layer.revision)) continue;
     if (const auto have = revisions_.find(layer.revision); have != revisions_.end()) {
       built.insert(*have);
-    } else if (const auto* stored = policy::find_revision(book, layer.revision)) {
+    } else if (const auto* stored = policy::settings::find_revision(book, layer.revision)) {
       auto read = revision_of(stored->texts, context_.zones);
       if (!read) return false;
       read->colocation.error = source_->colocation.error;
@@ -157,7 +157,7 @@ void RolloutController::source_changed(const Revision& newest, bool usable) {
 void RolloutController::store_changed() {
   wake_.set();
   if (!loaded_) return;
-  const policy::Stored& stored = store_.stored();
+  const policy::settings::Stored& stored = store_.stored();
   if (!store_.exists() || stored.state == last_stored_) {
     last_stored_ = stored.state;
     return;
@@ -176,7 +176,7 @@ std::vector<std::pair<model::NodeName, std::string>> RolloutController::running(
   return found;
 }
 
-void RolloutController::adopt(policy::RolloutState state, policy::RevisionBook book) {
+void RolloutController::adopt(policy::settings::RolloutState state, policy::settings::RevisionBook book) {
   const auto before = running();
   const std::string hash_before = for_node(model::NodeName()).hash;
   if (!build(state, book)) {
@@ -204,7 +204,7 @@ net::Task<void> RolloutController::run() {
     wake_.clear();
     co_await tick();
     show();
-    co_await wake_.wait_for(policy::kRolloutStep);
+    co_await wake_.wait_for(policy::settings::kRolloutStep);
   }
 }
 
@@ -213,26 +213,27 @@ net::Task<void> RolloutController::tick() {
   if (held_by_newer()) co_return;
   const auto request = store_.stored().request;
   const bool asked = request && request->id != state_.request;
-  if (asked && request->verb == policy::RolloutRequest::Verb::kTake) {
-    const auto* wanted = policy::find_revision(book_, request->revision);
+  if (asked && request->verb == policy::settings::RolloutRequest::Verb::kTake) {
+    const auto* wanted = policy::settings::find_revision(book_, request->revision);
     if (wanted != nullptr && !wanted->texts.tidemark) without_tidemark_();
   }
-  const bool settled = state_.phase == policy::Phase::kSettled && !state_.layers.empty();
+  const bool settled = state_.phase == policy::settings::Phase::kSettled && !state_.layers.empty();
   if (!settled || asked || state_.hold || source_->hash != state_.target()) {
     const bool only_stops = source_only_stops();
     if (!only_stops && watches_evictions()) co_await context_.evictions->wait_synced(kEvictionsWait);
-    std::vector<policy::RolloutNode> nodes;
+    std::vector<policy::settings::RolloutNode> nodes;
     auto seen = observe(nodes);
     seen.only_stops = only_stops;
-    auto step = policy::step(state_, seen, governing().rollout, loop_.clock().wall());
+    auto step = policy::settings::step(state_, seen, governing().rollout, loop_.clock().wall());
     decisions_.add();
     if (step.plan.store) {
-      policy::RevisionBook book = book_;
+      policy::settings::RevisionBook book = book_;
       const bool taken = state_.layers.empty() || step.state.target() != state_.target();
       if (taken && step.state.target() == source_->hash) {
-        book = policy::with_revision(std::move(book), source_->texts, hashes(step.state), loop_.clock().wall());
+        book =
+            policy::settings::with_revision(std::move(book), source_->texts, hashes(step.state), loop_.clock().wall());
       }
-      if (step.state.phase == policy::Phase::kSettled) {
+      if (step.state.phase == policy::settings::Phase::kSettled) {
         for (auto& each : book) each.completed = each.completed || each.hash == step.state.target();
         adopt(step.state, book);
       } else {
@@ -259,8 +260,8 @@ bool RolloutController::held_by_newer() {
     return false;
   }
   if (!state_.layers.empty() && source_->hash != state_.target() && source_only_stops()) {
-    policy::RolloutState off;
-    off.layers = {{source_->hash, std::string(policy::kAllNodes), std::string(policy::kAllNodes)}};
+    policy::settings::RolloutState off;
+    off.layers = {{source_->hash, std::string(policy::settings::kAllNodes), std::string(policy::settings::kAllNodes)}};
     adopt(std::move(off), book_);
   }
   if (newer_told_ == store_.stored().problem) return true;
@@ -275,35 +276,35 @@ bool RolloutController::held_by_newer() {
 // From whatever is in force anywhere: else more than the switch would change somewhere.
 bool RolloutController::source_only_stops() const {
   return !revisions_.empty() && std::ranges::all_of(revisions_, [&](const auto& entry) {
-    return policy::only_switches_off(entry.second->texts, source_->texts);
+    return policy::settings::only_switches_off(entry.second->texts, source_->texts);
   });
 }
 
 bool RolloutController::watches_evictions() const {
-  const policy::RolloutSettings& settings = governing().rollout;
+  const policy::waterline::RolloutSettings& settings = governing().rollout;
   return settings.staged && settings.evictions.watched && !state_.layers.empty() && context_.evictions != nullptr;
 }
 
-policy::RolloutObservation RolloutController::observe(std::vector<policy::RolloutNode>& nodes) {
-  const policy::TidemarkConfig& governs = governing();
+policy::settings::RolloutObservation RolloutController::observe(std::vector<policy::settings::RolloutNode>& nodes) {
+  const policy::waterline::TidemarkConfig& governs = governing();
   if (context_.nodes != nullptr) {
     context_.nodes->for_each([&](const kube::ObjectKey&, const kube::Node& node) {
-      const policy::Pool& pool = policy::pool_of(governs, node.meta.labels);
+      const model::Pool& pool = policy::waterline::pool_of(governs, node.meta.labels);
       nodes.push_back({node.meta.name, pool.canary, pool.name});
     });
   }
-  policy::RolloutObservation seen;
+  policy::settings::RolloutObservation seen;
   seen.source = source_->hash;
   seen.nodes = nodes;
   seen.request = store_.stored().request;
   if (!state_.layers.empty() && source_->hash != state_.target()) {
-    seen.keepable = policy::fits(book_, source_->texts, hashes(state_));
+    seen.keepable = policy::settings::fits(book_, source_->texts, hashes(state_));
   }
   if (watches_evictions()) {
     seen.evictions =
         context_.evictions->count(governs.rollout.evictions.window, [&](std::string_view name) -> std::string {
           const kube::Node* node = context_.nodes == nullptr ? nullptr : context_.nodes->find({"", std::string(name)});
-          return node == nullptr ? "" : policy::pool_of(governs, node->meta.labels).name;
+          return node == nullptr ? "" : policy::waterline::pool_of(governs, node->meta.labels).name;
         });
   }
   return seen;
@@ -311,7 +312,7 @@ policy::RolloutObservation RolloutController::observe(std::vector<policy::Rollou
 
 net::Task<void> RolloutController::keep() {
   if (state_.layers.empty()) co_return;
-  if (store_.exists() && policy::stored_changes(store_.stored(), book_, state_).empty()) co_return;
+  if (store_.exists() && policy::settings::stored_changes(store_.stored(), book_, state_).empty()) co_return;
   auto written = co_await store_.write(book_, state_);
   if (!written) {
     store_errors_.add();
@@ -324,8 +325,8 @@ net::Task<void> RolloutController::keep() {
 
 // ---- what people see ----
 
-void RolloutController::tell(const policy::RolloutPlan& plan, const policy::RolloutState& state,
-                             const policy::RevisionBook& book) {
+void RolloutController::tell(const policy::settings::RolloutPlan& plan, const policy::settings::RolloutState& state,
+                             const policy::settings::RevisionBook& book) {
   if (plan.moved > 0) log_.info("moving nodes to new settings", {{"moved", plan.moved}, {"behind", plan.waiting}});
   for (const Reason reason : plan.reasons) {
     if (is_standing(reason)) {
@@ -339,7 +340,7 @@ void RolloutController::tell(const policy::RolloutPlan& plan, const policy::Roll
         .counter("tidemark_settings_rollout_steps_total", "What happened to new settings.",
                  {{"reason", model::reason_id(reason)}})
         .add();
-    const std::string text = policy::render_text(reason, state, book, plan);
+    const std::string text = policy::explain::render_text(reason, state, book, plan);
     if (needs_somebody(reason)) {
       log_.warn("settings", {{"what", text}});
     } else {
@@ -349,13 +350,13 @@ void RolloutController::tell(const policy::RolloutPlan& plan, const policy::Roll
     if (reason == Reason::kRolloutFirst || reason == Reason::kRolloutAtOnce || !store_.exists()) continue;
     context_.recorder.record(store_.reference(),
                              needs_somebody(reason) ? kube::EventSeverity::kWarning : kube::EventSeverity::kNormal,
-                             policy::event_reason(reason), text);
+                             policy::explain::event_reason(reason), text);
   }
 }
 
 void RolloutController::show() {
   if (!loaded_ || context_.nodes == nullptr) return;
-  const auto* newest = state_.layers.empty() ? nullptr : policy::find_revision(book_, state_.target());
+  const auto* newest = state_.layers.empty() ? nullptr : policy::settings::find_revision(book_, state_.target());
   number_.set(newest == nullptr ? 0 : static_cast<double>(newest->number));
   held_.set(state_.hold || store_.stored().newer ? 1 : 0);
   std::int64_t all = 0;
@@ -368,7 +369,7 @@ void RolloutController::show() {
     const Revision& here = for_node(node);
     if (!state_.layers.empty() && here.hash != state_.target()) ++behind;
     if (node.meta.annotations.get(model::kConfigHashAnnotation) != here.hash && context_.writes(node)) ++unconfirmed;
-    ++pools[policy::pool_of(here.tidemark, node.meta.labels).name];
+    ++pools[policy::waterline::pool_of(here.tidemark, node.meta.labels).name];
   });
   nodes_.set(static_cast<double>(all));
   behind_.set(static_cast<double>(behind));
@@ -384,10 +385,10 @@ void RolloutController::show() {
 void RolloutController::show_overlaps() {
   overlaps_of_ = source_;
   overlaps_looked_ = loop_.clock().monotonic();
-  std::vector<policy::NodeLabels> nodes;
+  std::vector<policy::waterline::NodeLabels> nodes;
   if (source_->tidemark.pools.size() > 1) {
     context_.nodes->for_each([&](const kube::ObjectKey& key, const kube::Node& node) {
-      auto& each = nodes.emplace_back(policy::NodeLabels{model::NodeName(key.name), {}});
+      auto& each = nodes.emplace_back(policy::waterline::NodeLabels{model::NodeName(key.name), {}});
       for (const auto& label : node.meta.labels) {
         each.labels.push_back({std::string(label.key), std::string(label.value)});
       }
@@ -395,9 +396,9 @@ void RolloutController::show_overlaps() {
   }
   std::int64_t overlapping = 0;
   std::string told;
-  for (const auto& overlap : policy::overlaps(source_->tidemark, nodes)) {
+  for (const auto& overlap : policy::waterline::overlaps(source_->tidemark, nodes)) {
     overlapping += overlap.nodes;
-    told += base::cat(told.empty() ? "" : "; ", policy::render_text(overlap));
+    told += base::cat(told.empty() ? "" : "; ", policy::explain::render_text(overlap));
   }
   overlapping_.set(static_cast<double>(overlapping));
   if (told == overlaps_told_) return;
@@ -405,7 +406,7 @@ void RolloutController::show_overlaps() {
   if (told.empty()) return;
   log_.warn("pools overlap", {{"what", told}});
   context_.recorder.record({"v1", "ConfigMap", context_.config_namespace, std::string(model::kTidemarkConfigName), ""},
-                           kube::EventSeverity::kWarning, policy::event_reason(Reason::kPoolOverlap), told);
+                           kube::EventSeverity::kWarning, policy::explain::event_reason(Reason::kPoolOverlap), told);
 }
 
 }  // namespace tidemark::manager

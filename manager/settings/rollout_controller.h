@@ -1,4 +1,4 @@
-// Brings new settings to the nodes as policy/rollout says, and knows what is in force on which node.
+// Brings new settings to the nodes as policy/settings/rollout says, and knows what is in force on which node.
 //
 // Every replica follows the stored state; the leader steps it. What moves nodes is stored before it holds, so that a
 // crash at any point leaves what is stored; what holds everywhere at once holds before it is stored, since it needs no
@@ -26,7 +26,7 @@
 #include "manager/settings/revision_store.h"
 #include "model/names.h"
 #include "net/loop.h"
-#include "policy/rollout/rollout.h"
+#include "policy/settings/rollout/rollout.h"
 
 namespace tidemark::manager {
 
@@ -51,7 +51,7 @@ struct SettingsContext {
   std::string config_namespace;
   std::string config_name;
   base::Duration write_limit = std::chrono::seconds(4);
-  ZonesOf zones = [](std::string_view) { return policy::Zones(); };
+  ZonesOf zones = [](std::string_view) { return policy::waterline::Zones(); };
 };
 
 class RolloutController {
@@ -75,18 +75,18 @@ class RolloutController {
   // All that are in force on some node, or are about to be: those that were there first, first.
   std::vector<const Revision*> in_force() const;
   // The pool a node is in, by the settings in force on it.
-  const policy::Pool& pool_of(const kube::Node& node) const;
+  const model::Pool& pool_of(const kube::Node& node) const;
 
  private:
   using Revisions = std::map<std::string, std::shared_ptr<const Revision>, std::less<>>;
 
   const Revision& revision(std::string_view hash) const;
-  const policy::TidemarkConfig& governing() const;
+  const policy::waterline::TidemarkConfig& governing() const;
   bool canary(const kube::Node& node) const;
-  bool build(const policy::RolloutState& state, const policy::RevisionBook& book);
+  bool build(const policy::settings::RolloutState& state, const policy::settings::RevisionBook& book);
 
   void store_changed();
-  void adopt(policy::RolloutState state, policy::RevisionBook book);
+  void adopt(policy::settings::RolloutState state, policy::settings::RevisionBook book);
   std::vector<std::pair<model::NodeName, std::string>> running() const;
 
   net::Task<void> run();
@@ -94,9 +94,10 @@ class RolloutController {
   bool held_by_newer();
   bool source_only_stops() const;
   bool watches_evictions() const;
-  policy::RolloutObservation observe(std::vector<policy::RolloutNode>& nodes);
+  policy::settings::RolloutObservation observe(std::vector<policy::settings::RolloutNode>& nodes);
   net::Task<void> keep();  // the store says what is in force
-  void tell(const policy::RolloutPlan& plan, const policy::RolloutState& state, const policy::RevisionBook& book);
+  void tell(const policy::settings::RolloutPlan& plan, const policy::settings::RolloutState& state,
+            const policy::settings::RevisionBook& book);
   void show();
   void show_overlaps();
 
@@ -109,9 +110,9 @@ class RolloutController {
   RevisionStore store_;
 
   bool loaded_ = false;
-  policy::RolloutState state_;  // no layers: nothing was taken yet
-  policy::RevisionBook book_;
-  std::optional<policy::RolloutState> last_stored_;
+  policy::settings::RolloutState state_;  // no layers: nothing was taken yet
+  policy::settings::RevisionBook book_;
+  std::optional<policy::settings::RolloutState> last_stored_;
   Revisions revisions_;  // of the layers
   std::shared_ptr<const Revision> source_ = std::make_shared<Revision>();
   bool source_usable_ = false;

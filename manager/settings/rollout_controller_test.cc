@@ -1,5 +1,5 @@
 // Rollouts against the API server in memory, under simulated time: the stored state, the settings of each node, a
-// restart, a second replica and a store that cannot be written. policy/rollout tests the decisions of a step.
+// restart, a second replica and a store that cannot be written. policy/settings/rollout tests the decisions of a step.
 #include "manager/settings/rollout_controller.h"
 
 #include <gtest/gtest.h>
@@ -160,10 +160,11 @@ class RolloutControllerTest : public ::testing::Test {
            R"({"status":{"phase":"Failed","reason":"Evicted"}})", kMergePatchType);
     }
   }
-  void ask(policy::RolloutRequest request) {
+  void ask(policy::settings::RolloutRequest request) {
     request.id = cat("r", ++serial);
     request.at = clock.wall();
-    const Json data = Json::object({{"data", Json::object({{"request", policy::encode_request(request, "a test")}})}});
+    const Json data =
+        Json::object({{"data", Json::object({{"request", policy::settings::encode_request(request, "a test")}})}});
     must("PATCH", kRevisions, data.dump(), kMergePatchType);
   }
 
@@ -191,11 +192,11 @@ class RolloutControllerTest : public ::testing::Test {
     for (const auto& [percent, count] : counts) text += cat(text.empty() ? "" : " ", percent, ":", count);
     return text;
   }
-  policy::Stored stored() {
+  policy::settings::Stored stored() {
     std::map<std::string, std::string, std::less<>> data;
     const Json object = must("GET", kRevisions, "");
     for (const auto& [key, text] : object.at("data")->as_object()) data.emplace(key, text.as_string());
-    return policy::decode_stored(data);
+    return policy::settings::decode_stored(data);
   }
   std::vector<std::string> events(std::string_view about) {
     std::vector<std::string> reasons;
@@ -392,8 +393,8 @@ TEST_F(RolloutControllerTest, EvictionSpikePausesTheRolloutUntilResume) {
   EXPECT_EQ(stored().state->hold->pool, "canary");
   EXPECT_EQ(stored().state->hold->evictions, 4);
 
-  policy::RolloutRequest resume;
-  resume.verb = policy::RolloutRequest::Verb::kResume;
+  policy::settings::RolloutRequest resume;
+  resume.verb = policy::settings::RolloutRequest::Verb::kResume;
   ask(resume);
   run_for(90s);
   EXPECT_EQ(running(replica), "61:23");
@@ -428,8 +429,8 @@ TEST_F(RolloutControllerTest, UndoRestoresEveryNodeAtOnce) {
   slo(reclaim(61));
   run_for(100s);
   ASSERT_EQ(running(replica), "61:23");
-  policy::RolloutRequest undo;
-  undo.verb = policy::RolloutRequest::Verb::kTake;
+  policy::settings::RolloutRequest undo;
+  undo.verb = policy::settings::RolloutRequest::Verb::kTake;
   undo.revision = first;
   undo.at_once = true;
   ask(undo);

@@ -30,7 +30,7 @@ class Settings {
   // Valid until the loop runs again: ask again after every co_await.
   const Revision& for_node(const model::NodeName& node) const { return rollout_.for_node(node); }
   const Revision& for_node(const kube::Node& node) const { return rollout_.for_node(node); }
-  const policy::Pool& pool_of(const kube::Node& node) const { return rollout_.pool_of(node); }
+  const model::Pool& pool_of(const kube::Node& node) const { return rollout_.pool_of(node); }
   // While an edit is rolled out nodes go by several; those that were there first, first.
   std::vector<const Revision*> in_force() const { return rollout_.in_force(); }
   // For what is of the whole cluster, and so not rolled out node by node.

@@ -95,7 +95,7 @@ void SettingsSource::take_slo(const kube::ConfigMap* map) {
 
   bool any = false;
   for (const std::string& name : names) {
-    const policy::ConfigSource source = config_source(map, name);
+    const model::ConfigSource source = config_source(map, name);
     Key& key = keys_[name];
     // Contract 4.3: an update whose data is the same is ignored; here key by key.
     if (key.read && source.found == key.found && source.text == key.text) continue;
@@ -134,7 +134,7 @@ void SettingsSource::take_tidemark(const kube::ConfigMap* map) {
   tidemark_read_ = true;
   tidemark_data_ = std::move(data);
 
-  policy::TidemarkSource source;
+  policy::settings::TidemarkSource source;
   source.found = tidemark_data_.has_value();
   if (tidemark_data_) {
     for (const auto& [key, text] : *tidemark_data_) {
@@ -145,7 +145,8 @@ void SettingsSource::take_tidemark(const kube::ConfigMap* map) {
       }
     }
   }
-  auto step = policy::next_tidemark_config(tidemark_, source, source.text ? zones_(*source.text) : policy::Zones());
+  auto step = policy::settings::next_tidemark_config(tidemark_, source,
+                                                     source.text ? zones_(*source.text) : policy::waterline::Zones());
   tidemark_good_ = is_good(step.reason);
   tidemark_ = std::move(step.state);
   if (tidemark_.config) newest_.tidemark = *tidemark_.config;
@@ -160,7 +161,7 @@ void SettingsSource::take_tidemark(const kube::ConfigMap* map) {
 
 void SettingsSource::let_go_of_tidemark() {
   if (!tidemark_read_ || tidemark_data_ || !tidemark_.text) return;
-  tidemark_ = {policy::drop_in(), std::nullopt};
+  tidemark_ = {policy::waterline::drop_in(), std::nullopt};
   tidemark_good_ = true;
   newest_.tidemark = *tidemark_.config;
   newest_.texts.tidemark.reset();
@@ -178,7 +179,7 @@ void SettingsSource::refused(const kube::ConfigMap* map, std::string_view key, m
 }
 
 void SettingsSource::changed() {
-  newest_.hash = policy::hash_of(newest_.texts);
+  newest_.hash = policy::settings::hash_of(newest_.texts);
   const bool good = tidemark_good_ && std::ranges::all_of(keys_, [](const auto& entry) { return entry.second.good; });
   good_.set(good ? 1 : 0);
   if (taking_) on_change_();

@@ -69,7 +69,7 @@ class SettingsSource {
   std::function<void()> on_change_;
   bool taking_ = false;
   Revision newest_;
-  policy::TidemarkState tidemark_;
+  policy::settings::TidemarkState tidemark_;
   std::map<std::string, Key, std::less<>> keys_;
   std::optional<std::map<std::string, std::string>> tidemark_data_;  // as it was read last; nullopt: there was no map
   bool tidemark_read_ = false;

@@ -90,8 +90,8 @@ class SettingsTest : public ::testing::Test {
     }
     return reasons;
   }
-  static std::string text_of_defaults(policy::SloPart part) {
-    return policy::slo_for({}, {}, std::nullopt).parts[static_cast<std::size_t>(part)].text;
+  static std::string text_of_defaults(model::SloPart part) {
+    return policy::settings::slo_for({}, {}, std::nullopt).parts[static_cast<std::size_t>(part)].text;
   }
   double good() { return metrics.gauge("tidemark_manager_config_good", "").value(); }
   void run_for(base::Duration time) { net::testing::run_for(loop, clock, time); }
@@ -211,28 +211,28 @@ TEST_F(SettingsTest, InvalidTextFromTheStartGivesNoSettings) {
 
 // Contract 4.3: that key keeps its old value, the other keys are applied; an empty text is bad JSON for these keys.
 TEST_F(SettingsTest, NodeSloKeysAreIndependent) {
-  const auto text = [&](policy::SloPart part) {
-    return policy::slo_for(revision().nodeslo, {}, std::nullopt).parts[static_cast<std::size_t>(part)].text;
+  const auto text = [&](model::SloPart part) {
+    return policy::settings::slo_for(revision().nodeslo, {}, std::nullopt).parts[static_cast<std::size_t>(part)].text;
   };
-  const std::string burst_default = text_of_defaults(policy::SloPart::kCpuBurst);
+  const std::string burst_default = text_of_defaults(model::SloPart::kCpuBurst);
   write({{"resource-qos-config", R"({"clusterStrategy":{"lsClass":{}}})"},
          {"cpu-burst-config", R"({"clusterStrategy":{"cpuBurstPercent":7}})"},
          {"system-config", "nonsense"}});
   start();
-  EXPECT_EQ(text(policy::SloPart::kQos), R"({"lsClass":{}})");
-  EXPECT_EQ(text(policy::SloPart::kSystem), text_of_defaults(policy::SloPart::kSystem));
+  EXPECT_EQ(text(model::SloPart::kQos), R"({"lsClass":{}})");
+  EXPECT_EQ(text(model::SloPart::kSystem), text_of_defaults(model::SloPart::kSystem));
   EXPECT_EQ(good(), 0);
   EXPECT_EQ(events(), std::vector<std::string>{"SLOCfgUnmarshalFailed"});
 
   write({{"resource-qos-config", ""}, {"cpu-burst-config", "(none)"}, {"system-config", "{}"}});
-  EXPECT_EQ(text(policy::SloPart::kQos), R"({"lsClass":{}})");
-  EXPECT_EQ(text(policy::SloPart::kCpuBurst), burst_default);
+  EXPECT_EQ(text(model::SloPart::kQos), R"({"lsClass":{}})");
+  EXPECT_EQ(text(model::SloPart::kCpuBurst), burst_default);
   EXPECT_EQ(good(), 0);
   EXPECT_EQ(events().size(), 2U);
   EXPECT_EQ(changes, 2);  // one for all the keys of an update
 
   write({{"resource-qos-config", "(none)"}});
-  EXPECT_EQ(text(policy::SloPart::kQos), "{}");
+  EXPECT_EQ(text(model::SloPart::kQos), "{}");
   EXPECT_EQ(good(), 1);
 }
 

@@ -14,17 +14,17 @@
 namespace tidemark::manager {
 namespace {
 
-std::string object_json(std::string_view node, const policy::CollectPolicy& policy) {
+std::string object_json(std::string_view node, const policy::sell::CollectPolicy& policy) {
   std::string text;
   base::JsonWriter out(text);
   out.begin_object().member("apiVersion", "slo.koordinator.sh/v1alpha1").member("kind", "NodeMetric");
   out.key("metadata").begin_object().member("name", node).end_object();
-  out.key("spec").raw(policy::collect_spec_json(policy));
+  out.key("spec").raw(policy::sell::collect_spec_json(policy));
   out.end_object();
   return text;
 }
 
-bool says(const kube::NodeMetric& object, const policy::CollectPolicy& wanted) {
+bool says(const kube::NodeMetric& object, const policy::sell::CollectPolicy& wanted) {
   return object.policy && object.policy->aggregate_duration_s == wanted.aggregate_duration_s &&
          object.policy->report_interval_s == wanted.report_interval_s &&
          object.policy->aggregate_durations == wanted.aggregate_durations &&
@@ -45,7 +45,7 @@ std::uint64_t content_of(const kube::NodeMetric& metric) {
 }
 
 NodeMetricDecision decide_node_metric(const kube::Node* node, const kube::NodeMetric* object,
-                                      const policy::ConfigState& config) {
+                                      const policy::sell::ConfigState& config) {
   using Action = NodeObjectPlan::Action;
   NodeMetricDecision decision;
   NodeObjectPlan& plan = decision.plan;
@@ -60,8 +60,9 @@ NodeMetricDecision decide_node_metric(const kube::Node* node, const kube::NodeMe
     plan.reason = model::Reason::kCollectKept;
     return decision;
   }
-  decision.collect = policy::collect_policy(strategy_of_node(*node, *config.config, policy::Profile::kKoordinator));
-  const policy::CollectPolicy& wanted = decision.collect->policy;
+  decision.collect =
+      policy::sell::collect_policy(strategy_of_node(*node, *config.config, model::Profile::kKoordinator));
+  const policy::sell::CollectPolicy& wanted = decision.collect->policy;
   if (object != nullptr) {
     plan.content = content_of(*object);
     plan.revision = revision_number(object->meta.resource_version);
@@ -73,7 +74,7 @@ NodeMetricDecision decide_node_metric(const kube::Node* node, const kube::NodeMe
   } else if (!says(*object, wanted)) {
     plan.action = Action::kPatch;
     plan.reason = model::Reason::kObjectDiffers;
-    plan.body = base::cat(R"({"spec":)", policy::collect_spec_json(wanted), "}");
+    plan.body = base::cat(R"({"spec":)", policy::sell::collect_spec_json(wanted), "}");
   }
   return decision;
 }

@@ -6,13 +6,13 @@
 
 #include "kube/objects.h"
 #include "manager/specs/node_objects.h"
-#include "policy/nodemetric/nodemetric.h"
-#include "policy/overcommit/strategy.h"
+#include "policy/sell/nodemetric.h"
+#include "policy/sell/overcommit/strategy.h"
 
 namespace tidemark::manager {
 
 struct NodeMetricDecision {
-  std::optional<policy::CollectPlan> collect;  // nullopt where the node is gone, or an existing spec is kept
+  std::optional<policy::sell::CollectPlan> collect;  // nullopt where the node is gone, or an existing spec is kept
   NodeObjectPlan plan;
 };
 std::uint64_t content_of(const kube::NodeMetric& metric);  // NodeObjectPlan::content: of its spec
@@ -20,6 +20,6 @@ std::uint64_t content_of(const kube::NodeMetric& metric);  // NodeObjectPlan::co
 // Either object may be null. While the settings have an error, an existing spec stays; without settings nothing is
 // made.
 NodeMetricDecision decide_node_metric(const kube::Node* node, const kube::NodeMetric* object,
-                                      const policy::ConfigState& config);
+                                      const policy::sell::ConfigState& config);
 
 }  // namespace tidemark::manager

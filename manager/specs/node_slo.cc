@@ -16,12 +16,12 @@ namespace tidemark::manager {
 namespace {
 
 // Beside what the caller knows lie the node's own settings, how its agent stands, and until when its lines are raised.
-std::optional<std::string> told(policy::KnownTold known, const OwnSettings& own, std::optional<policy::AgentWord> word,
-                                std::vector<policy::LineCap> lines, const NodeSloProjection* object,
-                                base::WallTime now) {
-  const policy::NodeTold carried = object == nullptr ? policy::NodeTold() : object->told;
+std::optional<std::string> told(policy::settings::KnownTold known, const OwnSettings& own,
+                                std::optional<model::AgentWord> word, std::vector<model::LineCap> lines,
+                                const NodeSloProjection* object, base::WallTime now) {
+  const policy::settings::NodeTold carried = object == nullptr ? policy::settings::NodeTold() : object->told;
   if (own.in_force) {
-    known.settings = policy::node_settings_json(*own.in_force).dump();
+    known.settings = policy::settings::node_settings_json(*own.in_force).dump();
   } else if (!carried.settings.empty()) {
     known.settings = "";
   }
@@ -29,21 +29,21 @@ std::optional<std::string> told(policy::KnownTold known, const OwnSettings& own,
   const bool ours_stand = object != nullptr && object->fingerprint.ours != 0;
   if (word || ours_stand) known.agent = std::move(word);
   if (!lines.empty() || ours_stand) known.lines = std::move(lines);
-  return policy::next_told(carried, known, now);
+  return policy::settings::next_told(carried, known, now);
 }
 
-std::vector<policy::LineFall> falls_of(const policy::SloCalendar& calendar, const Revision& settings,
-                                       base::WallTime now, LineMemos* memos) {
-  if (memos == nullptr) return policy::falls(calendar.calendar, calendar.line, calendar.overrides, now);
+std::vector<policy::waterline::LineFall> falls_of(const policy::settings::SloCalendar& calendar,
+                                                  const Revision& settings, base::WallTime now, LineMemos* memos) {
+  if (memos == nullptr) return policy::waterline::falls(calendar.calendar, calendar.line, calendar.overrides, now);
   return memos->falls.at(settings.hash, calendar.calendar, calendar.line, calendar.overrides, now);
 }
 
-std::string object_json(std::string_view node, const policy::SloSpec& spec) {
+std::string object_json(std::string_view node, const policy::settings::SloSpec& spec) {
   std::string text;
   base::JsonWriter out(text);
   out.begin_object().member("apiVersion", "slo.koordinator.sh/v1alpha1").member("kind", "NodeSLO");
   out.key("metadata").begin_object().member("name", node).end_object();
-  out.key("spec").raw(policy::slo_spec_json(spec));
+  out.key("spec").raw(policy::settings::slo_spec_json(spec));
   out.end_object();
   return text;
 }
@@ -60,11 +60,11 @@ Result<NodeSloProjection> decode_node_slo_projection(std::string_view bytes, kub
   TM_TRY(kube::NodeSlo slo, kube::decode_node_slo(bytes, {}, interner));
   NodeSloProjection kept;
   kept.meta = {{}, std::move(slo.meta.name), std::move(slo.meta.uid), std::move(slo.meta.resource_version)};
-  kept.fingerprint = policy::slo_fingerprint_of_object(slo.spec);
+  kept.fingerprint = policy::settings::slo_fingerprint_of_object(slo.spec);
   if (kept.fingerprint.ours != 0) {
     if (const auto spec = Json::parse(slo.spec)) {
       const Json* ours = spec->at("extensions", "Object", "tidemark");
-      if (ours != nullptr) kept.told = policy::read_told(*ours);
+      if (ours != nullptr) kept.told = policy::settings::read_told(*ours);
       // Computed from the settings in every pass, so it needs no memory per node.
       kept.told.agent.reset();
       kept.told.lines = {};
@@ -84,51 +84,53 @@ OwnSettings own_settings(const kube::Node& node, const NodeSloProjection* object
   OwnSettings own;
   const auto* text = node.meta.annotations.find(model::kNodeSettingsAnnotation);
   if (text == nullptr) return own;
-  auto read = policy::parse_node_settings(text->view());
+  auto read = policy::settings::parse_node_settings(text->view());
   if (read) {
     own.in_force = std::move(*read);
     own.note = model::Reason::kSloNodeSettings;
     return own;
   }
-  own.problem = policy::to_string(read.error());
+  own.problem = to_string(read.error());
   own.note = model::Reason::kSloNodeSettingsRefused;
   if (object == nullptr || object->told.settings.empty()) return own;
   // The node's NodeSLO remembers what was good.
-  if (auto last_good = policy::parse_node_settings(object->told.settings)) {
+  if (auto last_good = policy::settings::parse_node_settings(object->told.settings)) {
     own.in_force = std::move(*last_good);
     own.note = model::Reason::kSloNodeSettingsKept;
   }
   return own;
 }
 
-std::optional<policy::AgentWord> agent_word(const Revision& settings, const policy::Pool& pool) {
+std::optional<model::AgentWord> agent_word(const Revision& settings, const model::Pool& pool) {
   if (!settings.texts.tidemark) return std::nullopt;
-  policy::AgentWord word{pool.modes.agent, settings.tidemark.classes, pool.business, pool.evict};
-  if (const auto limit = policy::node_evictions_of(pool); limit < policy::kEvictionsPerHourMax) {
+  model::AgentWord word{pool.modes.agent, settings.tidemark.classes, pool.business, pool.evict};
+  if (const auto limit = policy::waterline::node_evictions_of(pool); limit < model::kEvictionsPerHourMax) {
     word.evict.per_hour = limit;
   }
   return word;
 }
 
-std::optional<policy::SloCalendar> slo_calendar(const kube::Node& node, const Revision& settings, base::WallTime now,
-                                                const policy::Overrides* overrides, policy::LineMemo* lines) {
-  static const policy::Calendar kNone;
+std::optional<policy::settings::SloCalendar> slo_calendar(const kube::Node& node, const Revision& settings,
+                                                          base::WallTime now, const policy::state::Overrides* overrides,
+                                                          policy::waterline::LineMemo* lines) {
+  static const policy::waterline::Calendar kNone;
   const bool overridden = overrides != nullptr && overrides->any();
   if ((settings.tidemark.calendars.empty() && !overridden) || !settings.colocation.config) return std::nullopt;
-  const policy::Pool& pool = policy::pool_of(settings.tidemark, node.meta.labels);
-  auto overriding = overridden ? policy::overrides_of(*overrides, pool.name, now) : policy::LineOverrides();
+  const model::Pool& pool = policy::waterline::pool_of(settings.tidemark, node.meta.labels);
+  auto overriding =
+      overridden ? policy::state::overrides_of(*overrides, pool.name, now) : policy::waterline::LineOverrides();
   if (!pool.calendar && overriding.empty()) return std::nullopt;
-  const policy::Calendar& calendar = pool.calendar ? settings.tidemark.calendars[*pool.calendar] : kNone;
+  const policy::waterline::Calendar& calendar = pool.calendar ? settings.tidemark.calendars[*pool.calendar] : kNone;
   const auto strategy = strategy_of_node(node, *settings.colocation.config, pool.profile);
   const auto [cpu, memory] =
       std::pair(strategy.values.cpu_reclaim_threshold_percent, strategy.values.memory_reclaim_threshold_percent);
-  auto line = policy::water_line(lines, settings.hash, calendar, cpu, memory, overriding, now);
-  return policy::SloCalendar{calendar, std::move(line), std::move(overriding)};
+  auto line = policy::waterline::water_line(lines, settings.hash, calendar, cpu, memory, overriding, now);
+  return policy::settings::SloCalendar{calendar, std::move(line), std::move(overriding)};
 }
 
 NodeSloDecision decide_node_slo(const kube::Node* node, const NodeSloProjection* object, const Revision& settings,
-                                base::WallTime now, const policy::Overrides* overrides, const policy::KnownTold& known,
-                                LineMemos* memos) {
+                                base::WallTime now, const policy::state::Overrides* overrides,
+                                const policy::settings::KnownTold& known, LineMemos* memos) {
   using Action = NodeObjectPlan::Action;
   NodeSloDecision decision;
   if (node == nullptr) {
@@ -140,21 +142,22 @@ NodeSloDecision decide_node_slo(const kube::Node* node, const NodeSloProjection*
   }
   std::optional<std::string_view> bandwidth;
   if (const auto* text = node->meta.annotations.find(model::kNetworkBandwidthAnnotation)) bandwidth = text->view();
-  std::optional<policy::SloShift> shift;
-  std::vector<policy::LineFall> falls;
+  std::optional<policy::settings::SloShift> shift;
+  std::vector<policy::waterline::LineFall> falls;
   if (const auto calendar = slo_calendar(*node, settings, now, overrides, memos == nullptr ? nullptr : &memos->lines)) {
-    shift = policy::slo_shift(calendar->line);
+    shift = policy::settings::slo_shift(calendar->line);
     falls = falls_of(*calendar, settings, now, memos);
     if (calendar->line.changes_at) decision.plan.again_after = *calendar->line.changes_at - now;
   }
   auto own = own_settings(*node, object);
   const auto labels = labels_of(*node);
-  const policy::Pool& pool = policy::pool_of(settings.tidemark, labels);
-  const policy::SloLayers layers{&pool.nodeslo, own.in_force ? &own.in_force->slo : nullptr};
-  decision.spec = policy::slo_for(settings.nodeslo, labels, bandwidth, shift, layers);
-  const auto& threshold = decision.spec.parts[static_cast<std::size_t>(policy::SloPart::kThreshold)].strategy;
-  decision.spec.ours = told(known, own, agent_word(settings, pool),
-                            policy::line_caps(threshold, shift.value_or(policy::SloShift()), falls), object, now);
+  const model::Pool& pool = policy::waterline::pool_of(settings.tidemark, labels);
+  const policy::settings::SloLayers layers{&pool.nodeslo, own.in_force ? &own.in_force->slo : nullptr};
+  decision.spec = policy::settings::slo_for(settings.nodeslo, labels, bandwidth, shift, layers);
+  const auto& threshold = decision.spec.parts[static_cast<std::size_t>(model::SloPart::kThreshold)].strategy;
+  decision.spec.ours =
+      told(known, own, agent_word(settings, pool),
+           policy::settings::line_caps(threshold, shift.value_or(policy::settings::SloShift()), falls), object, now);
   decision.own_note = own.note;
   decision.own_problem = std::move(own.problem);
   decision.plan.config_hash = settings.hash;
@@ -166,7 +169,7 @@ NodeSloDecision decide_node_slo(const kube::Node* node, const NodeSloProjection*
   }
   decision.plan.content = content_of(*object);
   decision.plan.revision = revision_number(object->meta.resource_version);
-  decision.plan.body = policy::slo_patch(decision.spec, object->fingerprint, object->meta.resource_version);
+  decision.plan.body = policy::settings::slo_patch(decision.spec, object->fingerprint, object->meta.resource_version);
   if (decision.plan.body.empty()) return decision;
   decision.plan.action = Action::kPatch;
   decision.plan.patch = kube::PatchType::kJson;

@@ -12,13 +12,13 @@
 #include "kube/objects.h"
 #include "manager/settings/revision.h"
 #include "manager/specs/node_objects.h"
-#include "policy/calendar/falls.h"
-#include "policy/nodeslo/agent_word.h"
-#include "policy/nodeslo/layer.h"
-#include "policy/nodeslo/nodeslo.h"
-#include "policy/nodeslo/origin.h"
-#include "policy/nodeslo/told.h"
+#include "policy/settings/nodeslo/agent_word.h"
+#include "policy/settings/nodeslo/layer.h"
+#include "policy/settings/nodeslo/nodeslo.h"
+#include "policy/settings/nodeslo/origin.h"
+#include "policy/settings/nodeslo/told.h"
 #include "policy/state/overrides.h"
+#include "policy/waterline/calendar/falls.h"
 
 namespace tidemark::manager {
 
@@ -31,8 +31,8 @@ struct NodeSloProjection {
     std::string resource_version;
   };
   Meta meta;
-  policy::SloFingerprint fingerprint;
-  policy::NodeTold told;  // beside the settings, as it stands there
+  policy::settings::SloFingerprint fingerprint;
+  policy::settings::NodeTold told;  // beside the settings, as it stands there
   std::size_t bytes() const;
 };
 Result<NodeSloProjection> decode_node_slo_projection(std::string_view bytes, kube::Interner& interner);
@@ -41,37 +41,38 @@ std::uint64_t content_of(const NodeSloProjection& slo);  // NodeObjectPlan::cont
 
 // What the node says of its own settings (annotation tidemark.io/settings), and what is gone by.
 struct OwnSettings {
-  std::optional<policy::NodeSettings> in_force;
+  std::optional<policy::settings::NodeSettings> in_force;
   std::optional<model::Reason> note;  // kSloNodeSettings, …Kept, …Refused; nullopt: it has none
   std::string problem;                // what is wrong with the annotation
 };
 OwnSettings own_settings(const kube::Node& node, const NodeSloProjection* object);
 
 // Modes and classes for the agents of a pool; nullopt without a tidemark-config.
-std::optional<policy::AgentWord> agent_word(const Revision& settings, const policy::Pool& pool);
+std::optional<model::AgentWord> agent_word(const Revision& settings, const model::Pool& pool);
 
 struct NodeSloDecision {
-  policy::SloSpec spec;  // nothing in it where the node is gone
+  policy::settings::SloSpec spec;  // nothing in it where the node is gone
   NodeObjectPlan plan;
   std::optional<model::Reason> own_note;  // as OwnSettings
   std::string own_problem;
 };
 // Cached values for the nodes of a pool, for callers with many nodes.
 struct LineMemos {
-  policy::LineMemo lines;
-  policy::FallMemo falls;
+  policy::waterline::LineMemo lines;
+  policy::waterline::FallMemo falls;
 };
 
 // Node and object may be null. `known`: content besides the settings. The node's own settings, the agent section and
 // the end of raised lines are added to it.
 NodeSloDecision decide_node_slo(const kube::Node* node, const NodeSloProjection* object, const Revision& settings,
-                                base::WallTime now, const policy::Overrides* overrides = nullptr,
-                                const policy::KnownTold& known = {}, LineMemos* memos = nullptr);
+                                base::WallTime now, const policy::state::Overrides* overrides = nullptr,
+                                const policy::settings::KnownTold& known = {}, LineMemos* memos = nullptr);
 
 // The current water line of the node's pool by calendar or override, relative to the base line of the node's strategy;
 // nullopt if the pool has neither. It refers to the settings. `overrides` and `lines` may be null; they serve callers
 // with many nodes.
-std::optional<policy::SloCalendar> slo_calendar(const kube::Node& node, const Revision& settings, base::WallTime now,
-                                                const policy::Overrides* overrides, policy::LineMemo* lines = nullptr);
+std::optional<policy::settings::SloCalendar> slo_calendar(const kube::Node& node, const Revision& settings,
+                                                          base::WallTime now, const policy::state::Overrides* overrides,
+                                                          policy::waterline::LineMemo* lines = nullptr);
 
 }  // namespace tidemark::manager

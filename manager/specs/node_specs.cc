@@ -37,9 +37,9 @@ bool same_inputs(const kube::Node& a, const kube::Node& b) {
 }
 
 // The peer's names of what it parses, part by part.
-constexpr std::array<std::string_view, policy::kSloParts> kParseNames{"getResourceThresholdSpec", "getResourceQOSSpec",
-                                                                      "getCPUBurstConfigSpec", "getSystemConfigSpec",
-                                                                      "getHostApplicationConfig"};
+constexpr std::array<std::string_view, model::kSloParts> kParseNames{"getResourceThresholdSpec", "getResourceQOSSpec",
+                                                                     "getCPUBurstConfigSpec", "getSystemConfigSpec",
+                                                                     "getHostApplicationConfig"};
 
 }  // namespace
 
@@ -154,18 +154,18 @@ const Revision& NodeSpecs::settings_of(const model::NodeName& node) const {
   return found == nullptr ? settings_.for_node(node) : settings_.for_node(*found);
 }
 
-bool NodeSpecs::held(const kube::Node* node, policy::Mode policy::PoolModes::* mode) const {
+bool NodeSpecs::held(const kube::Node* node, model::Mode model::PoolModes::* mode) const {
   return node != nullptr && options_.held && options_.held(*node, mode);
 }
 
 NodeSloDecision NodeSpecs::slo_decision(const kube::Node* node, const kube::ObjectKey& key) const {
-  const auto known = node != nullptr && options_.told ? options_.told(*node) : policy::KnownTold();
+  const auto known = node != nullptr && options_.told ? options_.told(*node) : policy::settings::KnownTold();
   return decide_node_slo(node, slos_.find(key), settings_of(model::NodeName(key.name)), loop_.clock().wall(),
                          options_.overrides ? options_.overrides() : nullptr, known, &memos_);
 }
 
 bool NodeSpecs::told(const kube::Node& node) const {
-  if (!options_.node_slos || held(&node, &policy::PoolModes::node_slo)) return true;
+  if (!options_.node_slos || held(&node, &model::PoolModes::node_slo)) return true;
   if (!slos_.synced()) return false;
   return slo_decision(&node, {"", std::string(node.meta.name)}).plan.action == NodeObjectPlan::Action::kNone;
 }
@@ -173,7 +173,7 @@ bool NodeSpecs::told(const kube::Node& node) const {
 NodeObjectPlan NodeSpecs::decide_slo(const model::NodeName& node) {
   const kube::ObjectKey key{"", node.value};
   const kube::Node* found = nodes_.find(key);
-  if (held(found, &policy::PoolModes::node_slo)) {
+  if (held(found, &model::PoolModes::node_slo)) {
     forget_own_settings(node.value);
     return {};
   }
@@ -183,7 +183,7 @@ NodeObjectPlan NodeSpecs::decide_slo(const model::NodeName& node) {
   }
   if (options_.leading()) trouble_of_own_settings(node.value, found, decision);
   if (decision.plan.action == NodeObjectPlan::Action::kRemove) return std::move(decision.plan);
-  for (std::size_t i = 0; i < policy::kSloParts; ++i) {
+  for (std::size_t i = 0; i < model::kSloParts; ++i) {
     count_parse("slo_controller_nodeslo_spec_parse_count", "Parts of NodeSLO specs computed from the settings.",
                 kParseNames[i], decision.spec.parts[i].note != model::Reason::kSloBandwidthUnreadable);
   }
@@ -235,7 +235,7 @@ NodeObjectPlan NodeSpecs::decide_metric(const model::NodeName& node) {
   // An agent reports only into an existing NodeMetric, and what it would offer is computed from that. An existing one
   // may have another owner and stays.
   const bool missing = decision.plan.action == NodeObjectPlan::Action::kCreate;
-  if (!missing && held(nodes_.find(key), &policy::PoolModes::capacity)) return {};
+  if (!missing && held(nodes_.find(key), &model::PoolModes::capacity)) return {};
   if (decision.collect) {
     count_parse("slo_controller_nodemetric_spec_parse_count", "NodeMetric specs computed from the settings.",
                 "getNodeMetricCollectPolicy", decision.collect->reason == model::Reason::kCollectFromStrategy);

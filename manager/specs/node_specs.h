@@ -31,13 +31,13 @@ struct NodeSpecsOptions {
   bool node_slos = true;  // what is off is neither written nor taken away
   bool node_metrics = true;
   // Whether a node's objects stay as they are, by what its pool's settings say of this part. Null: never.
-  std::function<bool(const kube::Node&, policy::Mode policy::PoolModes::*)> held;
-  std::function<const policy::Overrides*()> overrides;  // of the water line; null, as its answer: none
+  std::function<bool(const kube::Node&, model::Mode model::PoolModes::*)> held;
+  std::function<const policy::state::Overrides*()> overrides;  // of the water line; null, as its answer: none
   kube::EventRecorder* recorder = nullptr;
   // Called when the node's NodeSLO matches the settings; may be null.
   std::function<void(const kube::Node&)> on_told;
   // Content of a NodeSLO besides the settings (decide_node_slo); may be null.
-  std::function<policy::KnownTold(const kube::Node&)> told;
+  std::function<policy::settings::KnownTold(const kube::Node&)> told;
   Contests* contests = nullptr;  // null: second writers are not tracked
 };
 
@@ -63,7 +63,7 @@ class NodeSpecs {
 
  private:
   const Revision& settings_of(const model::NodeName& node) const;  // until the loop runs again
-  bool held(const kube::Node* node, policy::Mode policy::PoolModes::* mode) const;
+  bool held(const kube::Node* node, model::Mode model::PoolModes::* mode) const;
   NodeSloDecision slo_decision(const kube::Node* node, const kube::ObjectKey& key) const;
   NodeObjectPlan decide_slo(const model::NodeName& node);
   NodeObjectPlan decide_metric(const model::NodeName& node);

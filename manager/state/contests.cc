@@ -15,7 +15,7 @@ namespace tidemark::manager {
 namespace {
 
 using model::Reason;
-using policy::ContestEvent;
+using policy::state::ContestEvent;
 
 constexpr base::Duration kReadLimit = std::chrono::seconds(4);
 constexpr base::Duration kBeginAgain = std::chrono::seconds(1);
@@ -73,8 +73,8 @@ bool same_mark(const kube::Node& a, const kube::Node& b) {
 // Ordered on, since `generation`.
 bool ordered_on(const kube::Node& node, std::int64_t generation, base::WallTime now) {
   const auto marks = read_marks(mark_of(node)).marks;
-  const auto state = policy::effective(marks, policy::Mode::kEnforce, now);
-  return state.order && state.strictest() == policy::NodeState::kOn && marks.generation > generation;
+  const auto state = policy::state::effective(marks, model::Mode::kEnforce, now);
+  return state.order && state.strictest() == model::NodeState::kOn && marks.generation > generation;
 }
 
 }  // namespace
@@ -156,10 +156,11 @@ void Contests::node_changed(const std::string& name, const kube::Node* before, c
   }
 }
 
-policy::ContestStep Contests::happens(KeptObject object, const kube::Node& node, Entry& entry, ContestEvent event) {
+policy::state::ContestStep Contests::happens(KeptObject object, const kube::Node& node, Entry& entry,
+                                             ContestEvent event) {
   const std::string name(node.meta.name);
   const bool stood = entry.contest.standing_back;
-  auto step = policy::step(entry.contest, event, context_.config, loop_.clock().monotonic());
+  auto step = policy::state::step(entry.contest, event, context_.config, loop_.clock().monotonic());
   entry.contest = step.state;
   if (event == ContestEvent::kOverwritten) {
     metrics_

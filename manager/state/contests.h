@@ -1,5 +1,5 @@
 // Detects a second writer of what this manager keeps for a node: the amounts, the NodeSLO, the spec of the NodeMetric
-// and the NUMA zones, each by itself (policy/contest). What is written again and again by another program is left to it
+// and the NUMA zones, each by itself (policy/state). What is written again and again by another program is left to it
 // and only observed, until the other program does not write for a while or a user orders the node on.
 //
 // An overwrite of amounts is a change of the node: an amount of ours became another one or went, and the state mark is
@@ -25,7 +25,7 @@
 #include "model/node.h"
 #include "model/reason.h"
 #include "net/loop.h"
-#include "policy/contest/contest.h"
+#include "policy/state/contest.h"
 
 namespace tidemark::manager {
 
@@ -41,7 +41,7 @@ struct ContestContext {
   const kube::Informer<kube::Node>& nodes;
   std::function<bool()> leading;
   std::function<void(const std::string& node)> look_at;  // the answer about the node has changed
-  policy::ContestConfig config = {};
+  policy::state::ContestConfig config = {};
 };
 
 struct ObjectSeen {
@@ -87,7 +87,7 @@ class Contests {
     std::optional<std::uint64_t> pending;  // the content of the present write of the amounts
     std::uint64_t revision = 0;            // with `ours`
     std::uint64_t seen = 0;                // while standing back
-    policy::ContestState contest;
+    policy::state::ContestState contest;
     std::int64_t mark_generation = 0;  // of the node's mark when we stood back
     std::string writer;
   };
@@ -95,7 +95,8 @@ class Contests {
   Entries& of(KeptObject object) { return entries_[static_cast<std::size_t>(object)]; }
   Entry* find(KeptObject object, const std::string& node);
   base::Gauge& contested(KeptObject object);
-  policy::ContestStep happens(KeptObject object, const kube::Node& node, Entry& entry, policy::ContestEvent event);
+  policy::state::ContestStep happens(KeptObject object, const kube::Node& node, Entry& entry,
+                                     policy::state::ContestEvent event);
   void stand_back_again(KeptObject object, const kube::Node& node, std::string writer);
   void stands_back(KeptObject object, const kube::Node& node, Entry& entry);
   void returns(KeptObject object, const std::string& name, Entry& entry, model::Reason reason);

@@ -8,9 +8,9 @@
 #include "kube/convert.h"
 #include "manager/state/oversold_taint.h"
 #include "model/annotations.h"
+#include "model/generation.h"
 #include "model/names.h"
 #include "model/oversold.h"
-#include "policy/state/generation.h"
 
 namespace tidemark::manager {
 namespace {
@@ -93,8 +93,11 @@ void write_amount(JsonPatch& patch, const kube::Node& node, std::string_view key
 }
 
 // Nothing is planned here: what is not switched off stays as it is on the node.
-policy::OvercommitPlan stopped(const policy::OnNode& on_node, const policy::NodeMarks& marks, base::WallTime now) {
-  return policy::obey({}, policy::effective(marks, policy::Mode::kEnforce, now), on_node, policy::PluginSet()).plan;
+policy::sell::OvercommitPlan stopped(const policy::state::OnNode& on_node, const policy::state::NodeMarks& marks,
+                                     base::WallTime now) {
+  return policy::state::obey({}, policy::state::effective(marks, model::Mode::kEnforce, now), on_node,
+                             policy::sell::PluginSet())
+      .plan;
 }
 
 template <class Amount>
@@ -107,10 +110,10 @@ bool is_more(const model::ExtendedResources& carried, const model::ExtendedResou
          is_more(carried.mid_cpu, wanted.mid_cpu) || is_more(carried.mid_memory, wanted.mid_memory);
 }
 
-void write_stop(JsonPatch& patch, const kube::Node& node, const policy::NodeMarks& marks, base::WallTime now) {
+void write_stop(JsonPatch& patch, const kube::Node& node, const policy::state::NodeMarks& marks, base::WallTime now) {
   const auto on_node = carried_by(node);
   const auto wanted = stopped(on_node, marks, now);
-  if (wanted.action == policy::PlanAction::kHold) return;
+  if (wanted.action == policy::sell::PlanAction::kHold) return;
   write_amount(patch, node, model::kBatchCpu, wanted.publish.batch_cpu);
   write_amount(patch, node, model::kBatchMemory, wanted.publish.batch_memory);
   write_amount(patch, node, model::kMidCpu, wanted.publish.mid_cpu);
@@ -137,15 +140,16 @@ MarkOnNode mark_of(const kube::Node& node) {
   return mark;
 }
 
-policy::NodeReading read_marks(const MarkOnNode& mark) {
+policy::state::NodeReading read_marks(const MarkOnNode& mark) {
   const auto view = [](const std::optional<std::string>& text) {
     return text ? std::optional<std::string_view>(*text) : std::nullopt;
   };
-  return policy::read_marks(view(mark.label), view(mark.detail));
+  return policy::state::read_marks(view(mark.label), view(mark.detail));
 }
 
 bool class_is_off(const kube::Node& node, std::string_view work_class, base::WallTime now) {
-  const policy::EffectiveState state = policy::effective(read_marks(mark_of(node)).marks, policy::Mode::kEnforce, now);
+  const policy::state::EffectiveState state =
+      policy::state::effective(read_marks(mark_of(node)).marks, model::Mode::kEnforce, now);
   return std::ranges::binary_search(state.classes_drained, work_class);
 }
 
@@ -166,8 +170,8 @@ Result<MarkOnNode> exact_mark(std::string_view node_bytes) {
   return mark;
 }
 
-policy::OnNode carried_by(const kube::Node& node) {
-  policy::OnNode carried;
+policy::state::OnNode carried_by(const kube::Node& node) {
+  policy::state::OnNode carried;
   carried.published = kube::extended_resources(node.allocatable);
   if (const auto* annotation = node.meta.annotations.find(model::kOriginAllocatableAnnotation)) {
     if (auto read = model::parse_origin(annotation->view())) carried.origin = *read;
@@ -182,25 +186,25 @@ kube::MetaFields mark_fields() {
   return fields;
 }
 
-bool is_to_stop_selling(const kube::Node& node, const policy::NodeMarks& marks, base::WallTime now) {
+bool is_to_stop_selling(const kube::Node& node, const policy::state::NodeMarks& marks, base::WallTime now) {
   const auto on_node = carried_by(node);
   const auto wanted = stopped(on_node, marks, now);
-  if (wanted.action == policy::PlanAction::kHold) return false;
+  if (wanted.action == policy::sell::PlanAction::kHold) return false;
   const bool origin = on_node.origin && wanted.origin && *wanted.origin != *on_node.origin;
   return origin || has_oversold_mark(node) || is_more(on_node.published, wanted.publish) ||
          is_more(kube::extended_resources(node.capacity), wanted.publish);
 }
 
-MarkWrite mark_write(const MarkOnNode& before, policy::NodeMarks marks, base::WallTime now,
+MarkWrite mark_write(const MarkOnNode& before, policy::state::NodeMarks marks, base::WallTime now,
                      const kube::Node* stop_selling) {
   MarkWrite write;
-  marks.generation = policy::next_generation(marks.generation, now);
-  write.label = policy::label_of(marks, now);
+  marks.generation = model::next_generation(marks.generation, now);
+  write.label = policy::state::label_of(marks, now);
   {
     JsonPatch patch(write.body);
     write_entry(patch, kAnnotations, before.has_annotations, model::kStateDetailAnnotation, before.detail,
-                policy::format_marks(marks, write.label));
-    write_entry(patch, kLabels, before.has_labels, model::kStateLabel, before.label, policy::to_string(write.label));
+                policy::state::format_marks(marks, write.label));
+    write_entry(patch, kLabels, before.has_labels, model::kStateLabel, before.label, to_string(write.label));
     if (stop_selling != nullptr) write_stop(patch, *stop_selling, marks, now);
   }
   write.marks = std::move(marks);

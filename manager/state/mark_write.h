@@ -31,7 +31,7 @@ struct MarkOnNode {
 // otherwise the server refuses it, and exact_mark() finds out.
 MarkOnNode mark_of(const kube::Node& node);
 std::string mark_json(const MarkOnNode& mark);  // for the audit
-policy::NodeReading read_marks(const MarkOnNode& mark);
+policy::state::NodeReading read_marks(const MarkOnNode& mark);
 
 // By the mark on the node: its draining is over, and what is left of it is to go.
 bool class_is_off(const kube::Node& node, std::string_view work_class, base::WallTime now);
@@ -39,7 +39,7 @@ bool class_is_off(const kube::Node& node, std::string_view work_class, base::Wal
 // From the bytes of the whole node.
 Result<MarkOnNode> exact_mark(std::string_view node_bytes);
 
-policy::OnNode carried_by(const kube::Node& node);
+policy::state::OnNode carried_by(const kube::Node& node);
 
 // The keys that decisions about marks read of a node.
 kube::MetaFields mark_fields();
@@ -48,13 +48,13 @@ kube::MetaFields mark_fields();
 // where the marks say so; amounts are only ever lowered.
 struct MarkWrite {
   std::string body;
-  policy::NodeMarks marks;
-  policy::NodeState label = policy::NodeState::kOff;
+  policy::state::NodeMarks marks;
+  model::NodeState label = model::NodeState::kOff;
 };
-MarkWrite mark_write(const MarkOnNode& before, policy::NodeMarks marks, base::WallTime now,
+MarkWrite mark_write(const MarkOnNode& before, policy::state::NodeMarks marks, base::WallTime now,
                      const kube::Node* stop_selling);
 
 // Whether the node carries something that such a write would take back.
-bool is_to_stop_selling(const kube::Node& node, const policy::NodeMarks& marks, base::WallTime now);
+bool is_to_stop_selling(const kube::Node& node, const policy::state::NodeMarks& marks, base::WallTime now);
 
 }  // namespace tidemark::manager

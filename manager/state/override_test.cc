@@ -19,15 +19,15 @@ using testing::Replica;
 
 class OverrideTest : public testing::InMemoryCluster {
  protected:
-  void override_line(std::string_view pool, policy::LinePercent line, base::Duration lasts) {
+  void override_line(std::string_view pool, policy::waterline::LinePercent line, base::Duration lasts) {
     order(pool, {line, "ann@ops", "a fire drill", clock.wall() + lasts});
   }
   void clear(std::string_view pool) { order(pool, {std::nullopt, "ann@ops", "over", {}}); }
-  void order(std::string_view pool, const policy::OverrideCommand& command) {
-    const auto commanded = policy::command_override(stored_, pool, command, clock.wall());
+  void order(std::string_view pool, const policy::state::OverrideCommand& command) {
+    const auto commanded = policy::state::command_override(stored_, pool, command, clock.wall());
     ASSERT_TRUE(commanded) << commanded.error().message;
     stored_ = commanded->overrides;
-    write(policy::format_overrides(stored_));
+    write(policy::state::format_overrides(stored_));
   }
   void write(const std::string& text) {
     const Json data = Json::object({{"overrides.json", Json(text)}});
@@ -58,7 +58,7 @@ class OverrideTest : public testing::InMemoryCluster {
     return all;
   }
 
-  policy::Overrides stored_;
+  policy::state::Overrides stored_;
 };
 
 TEST_F(OverrideTest, AppliesToOffersAndAgentsUntilItExpires) {

@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "model/names.h"
-#include "policy/render/override_text.h"
+#include "policy/explain/override_text.h"
 
 namespace tidemark::manager {
 namespace {
@@ -37,7 +37,7 @@ OverrideWatch::OverrideWatch(OverrideContext context, const base::Log& log) : co
 
 void OverrideWatch::take(std::optional<std::string_view> text, std::string_view uid) {
   uid_ = uid;
-  auto step = policy::next_overrides(state_, text);
+  auto step = policy::state::next_overrides(state_, text);
   tell_trouble(step);
   state_ = std::move(step.state);
   if (first_ && overrides() != nullptr) {  // what was there before this process came is no news
@@ -49,7 +49,7 @@ void OverrideWatch::take(std::optional<std::string_view> text, std::string_view 
   arm();
 }
 
-void OverrideWatch::tell_trouble(const policy::OverridesStep& step) {
+void OverrideWatch::tell_trouble(const policy::state::OverridesStep& step) {
   if (step.trouble == trouble_) return;
   trouble_ = step.trouble;
   if (!trouble_) return log_.info("the overrides of the water line can be read again");
@@ -67,9 +67,10 @@ void OverrideWatch::tell_trouble(const policy::OverridesStep& step) {
 void OverrideWatch::tell() {
   if (overrides() == nullptr) return;
   const base::WallTime now = context_.loop.clock().wall();
-  for (const auto& change : policy::override_changes(told_, told_at_, *overrides(), now)) {
-    const std::string text = base::cat(scope_text(change.pool), ": ", model::reason_sentence(change.reason), ": ",
-                                       policy::override_text(change.line), " [", model::reason_id(change.reason), "]");
+  for (const auto& change : policy::state::override_changes(told_, told_at_, *overrides(), now)) {
+    const std::string text =
+        base::cat(scope_text(change.pool), ": ", model::reason_sentence(change.reason), ": ",
+                  policy::explain::override_text(change.line), " [", model::reason_id(change.reason), "]");
     log_.info(text, {{"pool", change.pool}});
     if (context_.leading()) {
       context_.recorder.record({"v1", "ConfigMap", context_.config_namespace, std::string(model::kStateName), uid_},
@@ -85,7 +86,7 @@ void OverrideWatch::arm() {
   if (overrides() == nullptr) return;
   const base::WallTime now = context_.loop.clock().wall();
   std::optional<base::WallTime> first;
-  const auto consider = [&](const policy::LineOverride& line) {
+  const auto consider = [&](const policy::waterline::LineOverride& line) {
     if (now < line.until && (!first || line.until < *first)) first = line.until;
   };
   if (overrides()->cluster) consider(*overrides()->cluster);
@@ -110,7 +111,7 @@ void OverrideWatch::refresh_metrics() {
     if (overrides()->cluster) shown_.insert("");
   }
   for (const auto& pool : shown_) {
-    const policy::LineOverride* line = shows ? overrides()->of(pool) : nullptr;
+    const policy::waterline::LineOverride* line = shows ? overrides()->of(pool) : nullptr;
     if (line != nullptr && now >= line->until) line = nullptr;
     const auto percent = [&](const std::optional<std::int64_t>& value) {
       return value ? static_cast<double>(*value) : kNone;

@@ -33,23 +33,23 @@ class OverrideWatch {
   // What the ConfigMap says now; nullopt where it, or the key, is not there.
   void take(std::optional<std::string_view> text, std::string_view uid);
   // Until the loop runs again; null where nothing is known.
-  const policy::Overrides* overrides() const { return state_.overrides ? &*state_.overrides : nullptr; }
+  const policy::state::Overrides* overrides() const { return state_.overrides ? &*state_.overrides : nullptr; }
   bool good() const { return !trouble_; }  // what is stored can be read
   void refresh_metrics();
 
  private:
   void tell();
-  void tell_trouble(const policy::OverridesStep& step);
+  void tell_trouble(const policy::state::OverridesStep& step);
   void arm();
   void look(base::WallTime end);
 
   OverrideContext context_;
   base::Log log_;
-  policy::OverridesState state_;
+  policy::state::OverridesState state_;
   std::string uid_;
   bool first_ = true;
   std::optional<model::Reason> trouble_;
-  policy::Overrides told_;
+  policy::state::Overrides told_;
   base::WallTime told_at_;
   std::set<std::string> shown_;  // pools with a series
   net::Timer end_;               // of the one that ends first

@@ -7,8 +7,8 @@
 #include "base/text.h"
 #include "manager/state/mark_write.h"
 #include "model/names.h"
-#include "policy/render/state_text.h"
-#include "policy/render/why.h"
+#include "policy/explain/state_text.h"
+#include "policy/explain/why.h"
 
 namespace tidemark::manager {
 namespace {
@@ -40,15 +40,16 @@ std::string_view reason_word(Reason reason) {
 
 }  // namespace
 
-Standing stand(const kube::Node& node, const policy::TidemarkConfig& config, policy::Mode policy::PoolModes::* mode,
-               const StandingInputs& inputs, const policy::SoldNow& sold, base::WallTime now) {
-  const policy::Pool& pool = policy::pool_of(config, node.meta.labels);
+Standing stand(const kube::Node& node, const policy::waterline::TidemarkConfig& config,
+               model::Mode model::PoolModes::* mode, const StandingInputs& inputs, const policy::state::SoldNow& sold,
+               base::WallTime now) {
+  const model::Pool& pool = policy::waterline::pool_of(config, node.meta.labels);
   auto reading = read_marks(mark_of(node));
   Standing out;
   out.pool = pool.name;
   out.trouble = reading.trouble;
   out.problem = std::move(reading.problem);
-  policy::Inherited inherited;
+  policy::state::Inherited inherited;
   inherited.pool = pool.name;
   if (inputs.desired != nullptr) {
     inherited.cluster = inputs.desired->cluster;
@@ -56,17 +57,18 @@ Standing stand(const kube::Node& node, const policy::TidemarkConfig& config, pol
   }
   if (reading.marks.pool) {
     const std::string& marked = reading.marks.pool->pool;
-    inherited.marked_pool_exists = marked == config.rest.name ||
-                                   std::ranges::find(config.pools, marked, &policy::Pool::name) != config.pools.end();
+    inherited.marked_pool_exists =
+        marked == config.rest.name || std::ranges::find(config.pools, marked, &model::Pool::name) != config.pools.end();
   }
-  out.advanced = policy::advance(reading.marks, inherited, inputs.sold_known ? sold : policy::SoldNow(), now);
+  out.advanced =
+      policy::state::advance(reading.marks, inherited, inputs.sold_known ? sold : policy::state::SoldNow(), now);
   out.carried = std::move(reading.marks);
-  out.state = policy::effective(out.advanced.marks, pool.modes.*mode, now);
+  out.state = policy::state::effective(out.advanced.marks, pool.modes.*mode, now);
   // An order says nothing of evictions: a pool that was stopped must not grow by a mark that says on.
   out.taints = pool.arbitrate.on(pool.profile) && pool.arbitrate.taint;
   out.budgets_newer = inputs.budgets_newer;
   out.may_grow = (inputs.desired_known || out.advanced.marks.any()) && !inputs.budgets_newer;
-  if (inputs.budgets != nullptr) out.guard = policy::guard_of(*inputs.budgets, pool.name);
+  if (inputs.budgets != nullptr) out.guard = policy::evict::guard_of(*inputs.budgets, pool.name);
   out.watched = inputs.only_watched;
   if (inputs.watched_again_after && (!out.state.again_after || *inputs.watched_again_after < *out.state.again_after)) {
     out.state.again_after = inputs.watched_again_after;
@@ -82,8 +84,8 @@ std::string standing_text(const Standing& standing) {
     text = base::cat(model::reason_sentence(*standing.watched), standing.watched_why.empty() ? "" : ": ",
                      standing.watched_why, kIfWritten);
   }
-  text += policy::render_text(standing.state);
-  if (standing.guard.stopped) text += base::cat("; ", policy::why(Reason::kBudgetStopped));
+  text += policy::explain::render_text(standing.state);
+  if (standing.guard.stopped) text += base::cat("; ", policy::explain::why(Reason::kBudgetStopped));
   if (standing.trouble) text += base::cat("; ", model::reason_sentence(*standing.trouble));
   if (!standing.problem.empty()) text += base::cat(": ", standing.problem);
   if (!standing.objects_left.empty()) text += base::cat(kObjectsLeft, standing.objects_left);
@@ -98,18 +100,18 @@ std::string standing_text(const Standing& standing) {
 std::optional<StateCondition> condition_of(const Standing& standing) {
   const bool said_nothing = !standing.watched && standing.objects_left.empty() && !standing.trouble &&
                             !standing.guard.stopped && !standing.advanced.marks.any() &&
-                            standing.state.strictest() == policy::NodeState::kOn &&
+                            standing.state.strictest() == model::NodeState::kOn &&
                             standing.state.decided_by == Reason::kStateDefault;
   if (said_nothing) return std::nullopt;
   StateCondition condition;
   condition.message = standing_text(standing);
   if (standing.watched) {
-    condition.sells = standing.state.k8s == policy::NodeState::kOn || standing.state.yarn == policy::NodeState::kOn;
+    condition.sells = standing.state.k8s == model::NodeState::kOn || standing.state.yarn == model::NodeState::kOn;
     condition.reason = kSecondWriter;
     return condition;
   }
-  condition.sells = standing.state.k8s == policy::NodeState::kOn || standing.state.yarn == policy::NodeState::kOn;
-  condition.reason = reason_word(policy::reason_of(standing.state));
+  condition.sells = standing.state.k8s == model::NodeState::kOn || standing.state.yarn == model::NodeState::kOn;
+  condition.reason = reason_word(policy::state::reason_of(standing.state));
   if (standing.guard.stopped && condition.sells) {
     condition.sells = false;
     condition.reason = kEvictionSpike;

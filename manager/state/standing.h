@@ -11,23 +11,23 @@
 #include "kube/objects.h"
 #include "model/reason.h"
 #include "model/selector.h"
-#include "policy/budget/budget.h"
-#include "policy/pools/pools.h"
+#include "policy/evict/budget/budget.h"
 #include "policy/state/desired.h"
 #include "policy/state/overrides.h"
 #include "policy/state/state.h"
+#include "policy/waterline/pools.h"
 
 namespace tidemark::manager {
 
 // What a node's standing rests on beside the node. Nothing here outlives the call.
 struct StandingInputs {
   // What was ordered for the cluster and for pools: a node that joined later is under it before it carries a mark.
-  const policy::DesiredStates* desired = nullptr;
-  const policy::BudgetState* budgets = nullptr;  // null: evictions are not counted
-  bool desired_known = true;                     // false: orders are unknown, so a node without a mark must not grow
+  const policy::state::DesiredStates* desired = nullptr;
+  const policy::evict::BudgetState* budgets = nullptr;  // null: evictions are not counted
+  bool desired_known = true;   // false: orders are unknown, so a node without a mark must not grow
   bool budgets_newer = false;  // a newer version counts evictions: whether the pool may sell is not known here
   bool sold_known = true;      // false: some of what the node sold may be missing, so draining does not end by it
-  const policy::Overrides* overrides = nullptr;  // of the water line; null: none is known
+  const policy::state::Overrides* overrides = nullptr;  // of the water line; null: none is known
   // Why nothing is written to the node, whatever was ordered: kStateByManager, kContestStanding.
   std::optional<model::Reason> only_watched;
   std::string watched_why;                            // for people: whom it was left to
@@ -37,25 +37,26 @@ struct StandingInputs {
 
 struct Standing {
   std::string pool;
-  policy::NodeMarks carried;             // as the node says it
+  policy::state::NodeMarks carried;      // as the node says it
   std::optional<model::Reason> trouble;  // of reading that
   std::string problem;
-  policy::Advanced advanced;             // with what it inherits, and without what has ended
-  policy::EffectiveState state;          // what that comes to
+  policy::state::Advanced advanced;      // with what it inherits, and without what has ended
+  policy::state::EffectiveState state;   // what that comes to
   bool may_grow = true;                  // false: what was ordered, or what evictions allow, is not known
   bool budgets_newer = false;            // false: the latter is known
   bool taints = false;                   // the pool wants a taint on a node that is marked as oversold
-  policy::PoolGuard guard;               // what the pool's evictions let it do
+  policy::sell::PoolGuard guard;         // what the pool's evictions let it do
   std::optional<model::Reason> watched;  // nothing is written because of this
   std::string watched_why;
   std::string objects_left;
 
   // Whether anything at all may be written to the node.
-  bool writes() const { return !watched && state.strictest() != policy::NodeState::kObserve; }
+  bool writes() const { return !watched && state.strictest() != model::NodeState::kObserve; }
 };
 
-Standing stand(const kube::Node& node, const policy::TidemarkConfig& config, policy::Mode policy::PoolModes::* mode,
-               const StandingInputs& inputs, const policy::SoldNow& sold, base::WallTime now);
+Standing stand(const kube::Node& node, const policy::waterline::TidemarkConfig& config,
+               model::Mode model::PoolModes::* mode, const StandingInputs& inputs, const policy::state::SoldNow& sold,
+               base::WallTime now);
 
 // The condition of the node. nullopt: no order ever applied to the node, so there is none.
 struct StateCondition {

@@ -15,7 +15,7 @@
 namespace tidemark::manager {
 namespace {
 
-using policy::NodeState;
+using model::NodeState;
 
 constexpr base::Duration kTurnMax = std::chrono::minutes(30);  // a write may wait for its turn so long
 constexpr base::Duration kStalePause = std::chrono::seconds(1);
@@ -196,7 +196,7 @@ net::Task<Result<void>> StateController::write_marks(model::NodeName name, kube:
   }
   metrics_.counter("tidemark_manager_state_writes_total", "State marks that the manager wrote onto nodes.").add();
   log_.info("state mark written",
-            {{"node", name.value}, {"state", policy::to_string(marked.label)}, {"why", changes_text(standing)}});
+            {{"node", name.value}, {"state", to_string(marked.label)}, {"why", changes_text(standing)}});
   co_return Result<void>();
 }
 
@@ -244,7 +244,8 @@ net::Task<Result<void>> StateController::write_condition(model::NodeName name, k
   kube::WriteOptions options;
   options.subresource = "status";
   options.place = std::move(place);
-  options.note.reason = model::reason_id(standing.watched ? *standing.watched : policy::reason_of(standing.state));
+  options.note.reason =
+      model::reason_id(standing.watched ? *standing.watched : policy::state::reason_of(standing.state));
   const UnderWay under_way(writing_);
   auto patched = co_await context_.client.patch(kube::kNodes, name.value, kube::PatchType::kStrategicMerge, body,
                                                 options, context_.write_limit);

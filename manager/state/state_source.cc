@@ -68,12 +68,12 @@ StandingInputs StateSource::inputs() const {
 }
 
 void StateSource::recover_from_nodes() {
-  policy::DesiredStates desired = state_.desired.value_or(policy::DesiredStates());
+  policy::state::DesiredStates desired = state_.desired.value_or(policy::state::DesiredStates());
   nodes_.for_each([&](const kube::ObjectKey&, const kube::Node& node) {
     const auto reading = read_marks(mark_of(node));
-    policy::recover(desired, reading.marks);
+    policy::state::recover(desired, reading.marks);
   });
-  if (desired != policy::DesiredStates() || state_.desired) state_.desired = std::move(desired);
+  if (desired != policy::state::DesiredStates() || state_.desired) state_.desired = std::move(desired);
 }
 
 void StateSource::take_overrides(const kube::ConfigMap* map) {
@@ -90,14 +90,14 @@ void StateSource::take(const kube::ConfigMap* map) {
     if (const auto* found = map->data.find(model::kStateKey)) text = found->view();
   }
   const bool first = !state_.desired;
-  auto step = policy::next_desired(state_, text);
+  auto step = policy::state::next_desired(state_, text);
   state_ = std::move(step.state);
   const bool unreadable = step.reason == Reason::kStateDesiredUnreadable;
   // The earlier text is unknown. Nodes carry copies of orders, which may be newer than a restored old text.
   if (first) {
     const auto read = state_.desired;
     recover_from_nodes();
-    if (step.reason == Reason::kStateDesiredNone && state_.desired != policy::DesiredStates()) {
+    if (step.reason == Reason::kStateDesiredNone && state_.desired != policy::state::DesiredStates()) {
       step.reason = Reason::kStateDesiredLost;
     } else if (step.reason == Reason::kStateDesiredRead && state_.desired->generation > read->generation) {
       step.reason = Reason::kStateDesiredOld;

@@ -33,7 +33,7 @@ class StateSource {
 
   // Until the loop runs again.
   StandingInputs inputs() const;
-  const policy::Overrides* overrides() const { return overrides_.overrides(); }  // likewise
+  const policy::state::Overrides* overrides() const { return overrides_.overrides(); }  // likewise
   void refresh_metrics() { overrides_.refresh_metrics(); }
 
  private:
@@ -48,7 +48,7 @@ class StateSource {
   kube::Informer<kube::ConfigMap> maps_;
   base::Gauge& good_;
   std::function<void()> on_change_;
-  policy::DesiredState state_;
+  policy::state::DesiredState state_;
   model::Reason told_ = model::Reason::kStateDesiredNone;
   bool taken_ = false;
   OverrideWatch overrides_;

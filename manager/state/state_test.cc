@@ -11,9 +11,9 @@
 #include "manager/state/contests.h"
 #include "manager/state/mark_write.h"
 #include "manager/testing/cluster.h"
+#include "model/generation.h"
 #include "model/names.h"
 #include "policy/state/desired.h"
-#include "policy/state/generation.h"
 
 namespace tidemark::manager {
 namespace {
@@ -32,37 +32,37 @@ constexpr std::string_view kJsonPatch = "application/json-patch+json";
 
 class StateTest : public testing::InMemoryCluster {
  protected:
-  static policy::StateCommand off(std::string why = "a test") {
-    policy::StateCommand command;
-    command.wish = policy::Wish::kOff;
+  static policy::state::StateCommand off(std::string why = "a test") {
+    policy::state::StateCommand command;
+    command.wish = policy::state::Wish::kOff;
     command.by = "ann@ops";
     command.why = std::move(why);
     return command;
   }
-  static policy::StateCommand as(policy::Wish wish) {
+  static policy::state::StateCommand as(policy::state::Wish wish) {
     auto command = off();
     command.wish = wish;
     return command;
   }
 
   // What `tidemark off|on|observe node` writes.
-  void order(std::string_view name, const policy::StateCommand& command) {
+  void order(std::string_view name, const policy::state::StateCommand& command) {
     const std::string bytes = read_node(name).dump();
     kube::Interner interner;
     const auto node = *kube::decode_node(bytes, node_fields(), interner);
     const auto exact = *exact_mark(bytes);
     const auto marks = read_marks(exact).marks;
-    const auto generation = policy::next_generation(marks.generation, clock.wall());
-    const auto ordered = policy::command_node(marks, command, generation, clock.wall());
-    ASSERT_EQ(ordered.effect, policy::CommandEffect::kSet);
-    const bool stops = command.wish == policy::Wish::kOff;
+    const auto generation = model::next_generation(marks.generation, clock.wall());
+    const auto ordered = policy::state::command_node(marks, command, generation, clock.wall());
+    ASSERT_EQ(ordered.effect, policy::state::CommandEffect::kSet);
+    const bool stops = command.wish == policy::state::Wish::kOff;
     const auto write = mark_write(exact, ordered.marks, clock.wall(), stops ? &node : nullptr);
     must("PATCH", base::cat("/api/v1/nodes/", name, "/status"), *Json::parse(write.body), kJsonPatch);
   }
-  void order_cluster(const policy::StateCommand& command) {
-    const auto commanded = *policy::command_desired({}, "", command, clock.wall());
+  void order_cluster(const policy::state::StateCommand& command) {
+    const auto commanded = *policy::state::command_desired({}, "", command, clock.wall());
     Json map = name_only("tidemark-state");
-    map["data"] = Json::object({{"state.json", Json(policy::format_desired(commanded.desired))}});
+    map["data"] = Json::object({{"state.json", Json(policy::state::format_desired(commanded.desired))}});
     must("POST", kConfigPath, map);
   }
   void tidemark_config(const Json& config) {
@@ -113,7 +113,7 @@ TEST_F(StateTest, OffNodeStaysUnsold) {
   }
   EXPECT_EQ(offered("n2"), "") << "its metric is too old by now";
   metric("n1", "2");
-  order("n1", as(policy::Wish::kOn));
+  order("n1", as(policy::state::Wish::kOn));
   run_for(2s);
   EXPECT_EQ(offered("n1"), "17200");
   EXPECT_EQ(condition("n1", "status"), "True");
@@ -174,7 +174,7 @@ TEST_F(StateTest, DrainsOnlyOneClassAndReturnsItsShare) {
   run_for(5s);
   EXPECT_EQ(offered("n1"), "17200");
   EXPECT_EQ(told().text_at("keep", "kubernetes.io/batch-cpu"), "0") << "what comes late is to go as well";
-  auto back = as(policy::Wish::kOn);
+  auto back = as(policy::state::Wish::kOn);
   back.only.classes = {"transcode"};
   order("n1", back);
   run_for(5s);
@@ -379,7 +379,7 @@ TEST_F(StateTest, ObservedPoolIsDecidedButNotWritten) {
   EXPECT_EQ(replica.metric("tidemark_observed_in_force_batch_cpu_cores{pool=\"night\"}"), 5.001);
   EXPECT_EQ(replica.metric("tidemark_observed_nodes_different{pool=\"night\"}"), 1);
   // A node of it that is ordered on sells.
-  order("n1", as(policy::Wish::kOn));
+  order("n1", as(policy::state::Wish::kOn));
   metric("n1", "2");
   run_for(2s);
   EXPECT_EQ(offered("n1"), "17200");
@@ -456,7 +456,7 @@ TEST_F(StateTest, OrderEndsYielding) {
     run_for(2s);
   }
   ASSERT_EQ(offered("n1"), "5003");
-  order("n1", as(policy::Wish::kOn));
+  order("n1", as(policy::state::Wish::kOn));
   run_for(2s);
   EXPECT_EQ(offered("n1"), "17200");
 }
@@ -495,7 +495,7 @@ TEST_F(StateTest, ImmediateSuccessorYieldsToo) {
 }
 
 TEST_F(StateTest, NewManagerRejectsAnOldBackupOfOrders) {
-  const auto before = *policy::command_desired({}, "spark", as(policy::Wish::kOn), clock.wall());
+  const auto before = *policy::state::command_desired({}, "spark", as(policy::state::Wish::kOn), clock.wall());
   run_for(1min);
   node("n1");
   order_cluster(off());
@@ -504,7 +504,8 @@ TEST_F(StateTest, NewManagerRejectsAnOldBackupOfOrders) {
   ASSERT_EQ(label("n1"), "off");
   replicas.clear();
   must("PATCH", base::cat(kConfigPath, "/tidemark-state"),
-       Json::object({{"data", Json::object({{"state.json", Json(policy::format_desired(before.desired))}})}}), kMerge);
+       Json::object({{"data", Json::object({{"state.json", Json(policy::state::format_desired(before.desired))}})}}),
+       kMerge);
   auto& replica = start("two");
   node("n2");
   metric("n2", "2");
@@ -522,14 +523,14 @@ TEST_F(StateTest, DrainDoesNotEndWhileTheSoldAmountIsIncomplete) {
   const std::string bytes = read_node("n1").dump();
   kube::Interner interner;
   const auto node = *kube::decode_node(bytes, node_fields(), interner);
-  const policy::SoldNow nothing{false, false};
+  const policy::state::SoldNow nothing{false, false};
   StandingInputs inputs;
   const auto standing = [&] {
-    return stand(node, policy::TidemarkConfig(), &policy::PoolModes::capacity, inputs, nothing, clock.wall());
+    return stand(node, policy::waterline::TidemarkConfig(), &model::PoolModes::capacity, inputs, nothing, clock.wall());
   };
-  EXPECT_EQ(standing().state.k8s, policy::NodeState::kOff);
+  EXPECT_EQ(standing().state.k8s, model::NodeState::kOff);
   inputs.sold_known = false;
-  EXPECT_EQ(standing().state.k8s, policy::NodeState::kDraining);
+  EXPECT_EQ(standing().state.k8s, model::NodeState::kDraining);
 }
 
 TEST_F(StateTest, MarksAreWrittenBeforeConditions) {
@@ -662,7 +663,7 @@ TEST_F(StateTest, WithdrawalByTheCommandIsNoForeignWrite) {
     order("n1", off());
     run_for(2s);
     EXPECT_EQ(offered("n1"), "");
-    order("n1", as(policy::Wish::kOn));
+    order("n1", as(policy::state::Wish::kOn));
     run_for(2s);
     EXPECT_EQ(offered("n1"), "17200");
   }

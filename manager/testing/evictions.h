@@ -15,7 +15,7 @@
 #include "manager/testing/cluster.h"
 #include "model/ended_tasks.h"
 #include "model/names.h"
-#include "policy/budget/stored.h"
+#include "policy/evict/budget/stored.h"
 
 namespace tidemark::manager::testing {
 
@@ -71,15 +71,16 @@ class EvictingCluster : public InMemoryCluster {
     if (found.status != 200) return std::nullopt;
     return *Json::parse(found.body);
   }
-  policy::BudgetState stored() {
+  policy::evict::BudgetState stored() {
     const auto map = budgets();
     if (!map) return {};
-    return *policy::decode_budgets(map->text_at("data", "state.json"));
+    return *policy::evict::decode_budgets(map->text_at("data", "state.json"));
   }
-  policy::Ended day(std::string_view pool = "default") {
+  policy::evict::Ended day(std::string_view pool = "default") {
     const auto map = budgets();
     if (!map) return {};
-    return policy::of_day(*policy::decode_counts(map->text_at("data", "counts.json")), pool, clock.wall());
+    return policy::evict::of_day(*policy::evict::decode_counts(map->text_at("data", "counts.json")), pool,
+                                 clock.wall());
   }
   std::string condition(std::string_view name) {
     const Json object = read_node(name);

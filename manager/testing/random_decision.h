@@ -23,7 +23,7 @@ inline model::Resources draw_amount(base::Random& random, std::uint64_t cores) {
 }
 
 inline Revision draw_revision(base::Random& random) {
-  policy::SettingsTexts texts;
+  policy::settings::SettingsTexts texts;
   texts.slo["colocation-config"] = base::cat(
       R"({"enable":true,"cpuReclaimThresholdPercent":)", 40 + random.below(50), R"(,"cpuCalculatePolicy":")",
       random.below(2) == 0 ? "usage" : "maxUsageRequest", R"(","memoryCalculatePolicy":")",
@@ -52,8 +52,8 @@ inline Revision draw_revision(base::Random& random) {
         "  - {name: night, cron: \"0 22 * * *\", until: \"0 7 * * *\", cpu: 80, rampUp: 30m}\n");
   }
   auto revision = revision_of(texts, [](std::string_view) {
-    policy::Zones zones;
-    zones.add(*policy::TimeZone::from_spans(
+    policy::waterline::Zones zones;
+    zones.add(*model::TimeZone::from_spans(
         "Test/East", {{std::numeric_limits<std::int64_t>::min(), 8 * 3600}, {1'700'000'000, 9 * 3600}}));
     return zones;
   });
@@ -122,13 +122,13 @@ inline std::string draw_class(base::Random& random) {
   return std::string(kNames[random.below(4)]);
 }
 
-inline policy::SideBook draw_book(base::Random& random) {
-  policy::SideBook book;
+inline policy::sell::SideBook draw_book(base::Random& random) {
+  policy::sell::SideBook book;
   if (random.below(6) > 0) {
     book.sold.emplace();
     for (auto left = random.below(4); left > 0; --left) {
       const auto order = static_cast<std::int64_t>(random.below(4));
-      policy::add_sold(*book.sold, order, draw_class(random), draw_amount(random, 20));
+      policy::sell::add_sold(*book.sold, order, draw_class(random), draw_amount(random, 20));
     }
   }
   book.told = draw_amount(random, 40);
@@ -165,11 +165,11 @@ inline DecisionBasis draw_basis(base::Random& random, base::WallTime now) {
 
 // What people may have ordered of the node.
 inline void draw_orders(base::Random& random, DecisionBasis& basis) {
-  policy::SideStates& orders = basis.orders;
-  orders.k8s = static_cast<policy::NodeState>(random.below(4));
-  orders.yarn = random.below(2) == 0 ? orders.k8s : static_cast<policy::NodeState>(random.below(4));
-  basis.kubernetes.taken_back = orders.k8s >= policy::NodeState::kDraining;
-  basis.yarn.taken_back = orders.yarn >= policy::NodeState::kDraining;
+  policy::state::SideStates& orders = basis.orders;
+  orders.k8s = static_cast<model::NodeState>(random.below(4));
+  orders.yarn = random.below(2) == 0 ? orders.k8s : static_cast<model::NodeState>(random.below(4));
+  basis.kubernetes.taken_back = orders.k8s >= model::NodeState::kDraining;
+  basis.yarn.taken_back = orders.yarn >= model::NodeState::kDraining;
   if (random.below(2) == 0) orders.classes_off = {"spark", "transcode"};
   if (random.below(2) == 0) orders.classes_drained = {"spark"};
   basis.cuts_only = random.below(4) == 0;

@@ -9,10 +9,10 @@
 #include "model/names.h"
 #include "policy/admission/eviction.h"
 #include "policy/admission/pod_json.h"
-#include "policy/pools/parse.h"
-#include "policy/render/admission_text.h"
-#include "policy/render/rollout_text.h"
+#include "policy/explain/admission_text.h"
+#include "policy/explain/rollout_text.h"
 #include "policy/settings/check.h"
+#include "policy/settings/config/parse.h"
 
 namespace tidemark::manager {
 namespace {
@@ -72,8 +72,8 @@ bool may_answer_later(const Error& error) {
          error.kind == ErrorKind::kDeadline;
 }
 
-AdmissionAnswer answer_of(const policy::EvictionRefusal& refusal) {
-  return eviction_refused(refusal.http_code, policy::to_string(refusal.why), policy::render_text(refusal));
+AdmissionAnswer answer_of(const policy::admission::EvictionRefusal& refusal) {
+  return eviction_refused(refusal.http_code, to_string(refusal.why), policy::explain::render_text(refusal));
 }
 
 std::map<std::string, std::string> data_of(const Json& object) {
@@ -86,8 +86,8 @@ std::map<std::string, std::string> data_of(const Json& object) {
   return out;
 }
 
-std::vector<policy::SettingsKey> keys_of(const std::map<std::string, std::string>& data) {
-  std::vector<policy::SettingsKey> keys;
+std::vector<policy::settings::SettingsKey> keys_of(const std::map<std::string, std::string>& data) {
+  std::vector<policy::settings::SettingsKey> keys;
   for (const auto& [key, text] : data) keys.push_back({key, text});
   return keys;
 }
@@ -98,8 +98,8 @@ Result<void> merge_into_pod(Json& pod, const Json& patch) {
   return kube::apply_strategic_merge_patch(pod, patch, kube::builtin_types().find("Pod"));
 }
 
-std::vector<const policy::ColocationProfile*> AdmissionHandlers::profiles() const {
-  std::vector<const policy::ColocationProfile*> list;
+std::vector<const policy::admission::ColocationProfile*> AdmissionHandlers::profiles() const {
+  std::vector<const policy::admission::ColocationProfile*> list;
   caches_.profiles.for_each(
       [&](const kube::ObjectKey&, const ProfileObject& object) { list.push_back(&object.profile); });
   return list;
@@ -115,7 +115,7 @@ net::Task<std::optional<std::vector<model::Label>>> AdmissionHandlers::namespace
   co_return labels_of(read->labels);
 }
 
-net::Task<std::optional<policy::PriorityClassValue>> AdmissionHandlers::priority_class(std::string name) {
+net::Task<std::optional<policy::admission::PriorityClassValue>> AdmissionHandlers::priority_class(std::string name) {
   const auto now = clock_.monotonic();
   std::erase_if(missing_, [now](const auto& each) { return each.second <= now; });
   if (missing_.contains(name) || !lookups_.try_take(now)) co_return std::nullopt;
@@ -128,47 +128,47 @@ net::Task<std::optional<policy::PriorityClassValue>> AdmissionHandlers::priority
   }
   const auto read = decode_priority_class(*bytes);
   if (!read) co_return std::nullopt;
-  co_return policy::PriorityClassValue{read->value, read->preemption_policy};
+  co_return policy::admission::PriorityClassValue{read->value, read->preemption_policy};
 }
 
 net::Task<AdmissionAnswer> AdmissionHandlers::mutate_pod(AdmissionRequest request) {
   // An update is nothing to do here; the peer registers for it and does nothing either.
   if (!is_of(request, "pods") || request.operation != AdmissionOperation::kCreate) co_return AdmissionAnswer{};
-  if (const auto fine = policy::check_pod(request.object); !fine) co_return unreadable(fine.error());
+  if (const auto fine = policy::admission::check_pod(request.object); !fine) co_return unreadable(fine.error());
   const auto labels = co_await namespace_labels(request.ns);
-  policy::NamespaceLabels known;
+  policy::admission::NamespaceLabels known;
   if (labels) known = std::span<const model::Label>(*labels);
 
-  std::map<std::string, policy::PriorityClassValue, std::less<>> asked;  // beside the cache
+  std::map<std::string, policy::admission::PriorityClassValue, std::less<>> asked;  // beside the cache
   for (int lookups = 0;; ++lookups) {
     const auto list = profiles();  // anew after each wait: what they point to may have changed
     std::vector<int> draws;
     for (std::size_t i = 0; i < list.size(); ++i) draws.push_back(static_cast<int>(random_.below(kPercent)));
-    const auto look_up = [&](std::string_view name) -> std::optional<policy::PriorityClassValue> {
+    const auto look_up = [&](std::string_view name) -> std::optional<policy::admission::PriorityClassValue> {
       if (const auto* held = caches_.priority_classes.find({"", std::string(name)})) {
-        return policy::PriorityClassValue{held->value, held->preemption_policy};
+        return policy::admission::PriorityClassValue{held->value, held->preemption_policy};
       }
       const auto at = asked.find(name);
       return at == asked.end() ? std::nullopt : std::optional(at->second);
     };
     const auto scope = scope_of_(request.object);
-    const std::string because = policy::render_text(scope);
-    auto mutation = policy::mutate_pod(
+    const std::string because = policy::explain::render_text(scope);
+    auto mutation = policy::admission::mutate_pod(
         settings_.rules, {request.object, known, list, draws, scope.off, look_up, merge_into_pod, because});
     if (mutation) {
       AdmissionAnswer answer;
       answer.patch = std::move(mutation->patch);
-      for (const auto& note : mutation->notes) answer.warnings.push_back(policy::render_text(note));
+      for (const auto& note : mutation->notes) answer.warnings.push_back(policy::explain::render_text(note));
       co_return answer;
     }
-    const policy::Refusal& refusal = mutation.error();
+    const policy::admission::Refusal& refusal = mutation.error();
     if (refusal.reason == Reason::kAdmitPriorityClassMissing && lookups < kLookupsMax) {
       if (const auto found = co_await priority_class(refusal.detail)) {
         asked[refusal.detail] = *found;
         continue;
       }
     }
-    co_return refused(refusal.http_code, refusal.reason, policy::render_text(refusal));
+    co_return refused(refusal.http_code, refusal.reason, policy::explain::render_text(refusal));
   }
 }
 
@@ -177,31 +177,31 @@ net::Task<AdmissionAnswer> AdmissionHandlers::validate_pod(AdmissionRequest requ
   if (!is_of(request, "pods") || (!update && request.operation != AdmissionOperation::kCreate)) {
     co_return AdmissionAnswer{};
   }
-  if (const auto fine = policy::check_pod(request.object); !fine) co_return unreadable(fine.error());
+  if (const auto fine = policy::admission::check_pod(request.object); !fine) co_return unreadable(fine.error());
   std::optional<std::vector<model::Label>> labels;
   if (update) {
-    if (const auto fine = policy::check_pod(request.old_object); !fine) co_return unreadable(fine.error());
+    if (const auto fine = policy::admission::check_pod(request.old_object); !fine) co_return unreadable(fine.error());
     labels = co_await namespace_labels(request.ns);
   }
   auto list = profiles();
   if (!settings_.reconcile_by_default) {  // no controller applies the other profiles later
     std::erase_if(list, [](const auto* profile) { return !profile->controller_managed; });
   }
-  policy::ValidationInput input{.pod = request.object,
-                                .before = update ? &request.old_object : nullptr,
-                                .namespace_name = request.ns,
-                                .namespace_labels = std::nullopt,
-                                .profiles = list,
-                                .merge = merge_into_pod,
-                                .enhanced = enhanced_()};
+  policy::admission::ValidationInput input{.pod = request.object,
+                                           .before = update ? &request.old_object : nullptr,
+                                           .namespace_name = request.ns,
+                                           .namespace_labels = std::nullopt,
+                                           .profiles = list,
+                                           .merge = merge_into_pod,
+                                           .enhanced = enhanced_()};
   if (labels) input.namespace_labels = std::span<const model::Label>(*labels);
-  const auto violations = policy::validate_pod(settings_.rules, input);
+  const auto violations = policy::admission::validate_pod(settings_.rules, input);
   if (violations.empty()) co_return AdmissionAnswer{};
   AdmissionAnswer answer;
   answer.allowed = false;
   answer.code = kBadRequest;
   answer.reason = reason_word(kBadRequest);
-  answer.message = policy::render_text(violations);
+  answer.message = policy::explain::render_text(violations);
   for (const auto& each : violations) {
     answer.causes.push_back(
         {std::string(model::reason_id(each.reason)), each.field, cat("found ", each.found, ", wanted ", each.wanted)});
@@ -230,7 +230,7 @@ net::Task<AdmissionAnswer> AdmissionHandlers::validate_config_map(AdmissionReque
 }
 
 AdmissionAnswer AdmissionHandlers::busy_eviction() {
-  return answer_of({policy::EvictionDenial::kTooMany, kUnavailable, "", cat(kEvictionsPerSecond)});
+  return answer_of({policy::admission::EvictionDenial::kTooMany, kUnavailable, "", cat(kEvictionsPerSecond)});
 }
 
 net::Task<AdmissionAnswer> AdmissionHandlers::validate_eviction(AdmissionRequest request) {
@@ -239,8 +239,8 @@ net::Task<AdmissionAnswer> AdmissionHandlers::validate_eviction(AdmissionRequest
     co_return AdmissionAnswer{};
   }
   const std::string uid(request.object.text_at("deleteOptions", "preconditions", "uid"));
-  const policy::EvictionAsked asked{request.user_node, uid};
-  if (const auto refusal = policy::refuse_eviction(asked)) co_return answer_of(*refusal);
+  const policy::admission::EvictionAsked asked{request.user_node, uid};
+  if (const auto refusal = policy::admission::refuse_eviction(asked)) co_return answer_of(*refusal);
   if (!evictions_.try_take(clock_.monotonic())) {
     co_return busy_eviction();
   }
@@ -250,12 +250,13 @@ net::Task<AdmissionAnswer> AdmissionHandlers::validate_eviction(AdmissionRequest
       co_return eviction_refused(kNotFound, "Gone", cat("looking the pod up: ", bytes.error().message));
     }
     // For example a missing permission: the next request gets no answer either.
-    const auto why =
-        may_answer_later(bytes.error()) ? policy::EvictionDenial::kNotKnown : policy::EvictionDenial::kUnreadable;
+    const auto why = may_answer_later(bytes.error()) ? policy::admission::EvictionDenial::kNotKnown
+                                                     : policy::admission::EvictionDenial::kUnreadable;
     co_return answer_of({why, kUnavailable, bytes.error().message, ""});
   }
   const auto pod = Json::parse(*bytes);
-  if (const auto refusal = policy::refuse_eviction(asked, pod ? *pod : Json())) co_return answer_of(*refusal);
+  if (const auto refusal = policy::admission::refuse_eviction(asked, pod ? *pod : Json()))
+    co_return answer_of(*refusal);
   if (!request.dry_run) {
     if (const auto refusal = may_not_go_(*bytes)) co_return answer_of(*refusal);
   }
@@ -266,7 +267,7 @@ AdmissionAnswer AdmissionHandlers::check_settings(const AdmissionRequest& reques
   const auto before = data_of(request.old_object);
   const auto after = data_of(request.object);
   std::vector<std::vector<model::Label>> labels;  // under the nodes below
-  std::vector<policy::LabelledNode> nodes;
+  std::vector<policy::settings::LabelledNode> nodes;
   if (before != after) {  // else no key is looked at
     labels.reserve(caches_.nodes.core().size());
     caches_.nodes.for_each([&](const kube::ObjectKey&, const kube::Node& node) {
@@ -276,15 +277,15 @@ AdmissionAnswer AdmissionHandlers::check_settings(const AdmissionRequest& reques
   }
   const auto before_keys = keys_of(before);
   const auto after_keys = keys_of(after);
-  const auto verdict =
-      policy::check_settings({before_keys, after_keys, nodes, settings_.names_needed, settings_.rules.parity});
+  const auto verdict = policy::settings::check_settings(
+      {before_keys, after_keys, nodes, settings_.names_needed, settings_.rules.parity});
   AdmissionAnswer answer;
-  for (const auto& warning : verdict.warnings) answer.warnings.push_back(policy::render_text(warning));
+  for (const auto& warning : verdict.warnings) answer.warnings.push_back(policy::explain::render_text(warning));
   if (verdict.allowed()) return answer;
   answer.allowed = false;
   answer.code = kBadRequest;
-  answer.reason = policy::peer_reason(verdict.errors.front().reason);
-  answer.message = policy::render_refusal(verdict);
+  answer.reason = policy::settings::peer_reason(verdict.errors.front().reason);
+  answer.message = policy::explain::render_refusal(verdict);
   for (const auto& each : verdict.errors) {
     answer.causes.push_back({std::string(model::reason_id(each.reason)),
                              each.place.empty() ? each.key : cat(each.key, ": ", each.place),
@@ -293,14 +294,15 @@ AdmissionAnswer AdmissionHandlers::check_settings(const AdmissionRequest& reques
   return answer;
 }
 
-std::vector<policy::PoolOverlap> AdmissionHandlers::pool_overlaps(const policy::TidemarkConfig& config) const {
-  std::vector<policy::NodeLabels> nodes;
+std::vector<policy::waterline::PoolOverlap> AdmissionHandlers::pool_overlaps(
+    const policy::waterline::TidemarkConfig& config) const {
+  std::vector<policy::waterline::NodeLabels> nodes;
   if (config.pools.size() > 1) {
     caches_.nodes.for_each([&](const kube::ObjectKey& key, const kube::Node& node) {
       nodes.push_back({model::NodeName(key.name), labels_of(node.meta.labels)});
     });
   }
-  return policy::overlaps(config, nodes);
+  return policy::waterline::overlaps(config, nodes);
 }
 
 AdmissionAnswer AdmissionHandlers::check_tidemark_config(const AdmissionRequest& request) const {
@@ -314,17 +316,17 @@ AdmissionAnswer AdmissionHandlers::check_tidemark_config(const AdmissionRequest&
   }
   const auto text = after.find(std::string(model::kTidemarkConfigKey));
   if (text == after.end() || text->second == data_of(request.old_object)[text->first]) return answer;
-  const auto parsed = policy::parse_tidemark_config(text->second, settings_.zones(text->second));
+  const auto parsed = policy::settings::parse_tidemark_config(text->second, settings_.zones(text->second));
   if (parsed) {
-    for (const auto& overlap : pool_overlaps(*parsed)) answer.warnings.push_back(policy::render_text(overlap));
+    for (const auto& overlap : pool_overlaps(*parsed)) answer.warnings.push_back(policy::explain::render_text(overlap));
     return answer;
   }
   answer.allowed = false;
   answer.code = kBadRequest;
-  answer.reason = policy::peer_reason(Reason::kSettingsInvalid);
+  answer.reason = policy::settings::peer_reason(Reason::kSettingsInvalid);
   answer.message = cat(answer.reason, ": ", model::kTidemarkConfigKey, ": ");
   for (std::size_t i = 0; i < parsed.error().size(); ++i) {
-    const policy::Problem& problem = parsed.error()[i];
+    const policy::waterline::Problem& problem = parsed.error()[i];
     answer.message += cat(i == 0 ? "" : "; ", problem.place, problem.place.empty() ? "" : ": ", problem.why);
     answer.causes.push_back({std::string(model::reason_id(Reason::kSettingsInvalid)), problem.place, problem.why});
   }

@@ -24,8 +24,8 @@
 #include "net/loop.h"
 #include "policy/admission/mutate.h"
 #include "policy/admission/validate_pod.h"
-#include "policy/pools/pools.h"
 #include "policy/state/pod_scope.h"
+#include "policy/waterline/pools.h"
 
 namespace tidemark::manager {
 
@@ -43,7 +43,7 @@ inline constexpr double kEvictionsPerSecond = 500;
 inline constexpr std::int64_t kEvictionsBurst = 1000;
 
 struct AdmissionSettings {
-  policy::AdmissionRules rules;
+  policy::admission::AdmissionRules rules;
   std::string config_namespace;
   std::string config_name;
   bool names_needed = false;          // node strategies must be named
@@ -60,7 +60,7 @@ struct AdmissionCaches {
 };
 
 // Whether offline work of a pod is off, and by whom.
-using ScopeOfPod = std::function<policy::PodScopeState(const Json& pod)>;
+using ScopeOfPod = std::function<policy::state::PodScopeState(const Json& pod)>;
 
 // The rules by which Kubernetes merges a patch into a pod.
 Result<void> merge_into_pod(Json& pod, const Json& patch);
@@ -70,7 +70,7 @@ class AdmissionHandlers {
   // `ahead` is for what cannot wait behind the controllers' calls: a node under pressure waits for the answer.
   AdmissionHandlers(kube::Reader& reader, kube::Reader& ahead, AdmissionCaches caches, AdmissionSettings settings,
                     base::Random random, kube::Interner& interner, ScopeOfPod scope_of,
-                    std::function<const policy::EnhancedValidation*()> enhanced, MayNotGo may_not_go,
+                    std::function<const policy::admission::EnhancedValidation*()> enhanced, MayNotGo may_not_go,
                     const base::Clock& clock)
       : reader_(reader),
         ahead_(ahead),
@@ -94,11 +94,11 @@ class AdmissionHandlers {
  private:
   // nullopt where neither the cache nor the API server knows.
   net::Task<std::optional<std::vector<model::Label>>> namespace_labels(std::string name);
-  net::Task<std::optional<policy::PriorityClassValue>> priority_class(std::string name);
-  std::vector<const policy::ColocationProfile*> profiles() const;
+  net::Task<std::optional<policy::admission::PriorityClassValue>> priority_class(std::string name);
+  std::vector<const policy::admission::ColocationProfile*> profiles() const;
   AdmissionAnswer check_settings(const AdmissionRequest& request) const;
   AdmissionAnswer check_tidemark_config(const AdmissionRequest& request) const;
-  std::vector<policy::PoolOverlap> pool_overlaps(const policy::TidemarkConfig& config) const;
+  std::vector<policy::waterline::PoolOverlap> pool_overlaps(const policy::waterline::TidemarkConfig& config) const;
 
   kube::Reader& reader_;
   kube::Reader& ahead_;
@@ -107,7 +107,7 @@ class AdmissionHandlers {
   base::Random random_;
   kube::Interner& interner_;
   ScopeOfPod scope_of_;
-  std::function<const policy::EnhancedValidation*()> enhanced_;
+  std::function<const policy::admission::EnhancedValidation*()> enhanced_;
   MayNotGo may_not_go_;
   const base::Clock& clock_;
   base::TokenBucket lookups_{kLookupsPerSecond, kLookupsBurst};

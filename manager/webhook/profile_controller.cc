@@ -95,19 +95,19 @@ net::Task<void> ProfileController::look_now_and_then() {
   }
 }
 
-std::vector<const policy::ColocationProfile*> ProfileController::matching(const PendingPod& pod) const {
-  std::vector<const policy::ColocationProfile*> found;
+std::vector<const policy::admission::ColocationProfile*> ProfileController::matching(const PendingPod& pod) const {
+  std::vector<const policy::admission::ColocationProfile*> found;
   const auto* ns = namespaces_.find({"", std::string(pod.meta.ns)});
   if (ns == nullptr || exempt_namespace(pod.meta.ns, ns->labels)) return found;
   const auto namespace_labels = labels_of(ns->labels);
   const auto labels = labels_of(pod.labels);
-  const auto mark = policy::read_mark(pod.mark);
+  const auto mark = policy::admission::read_mark(pod.mark);
   profiles_.for_each([&](const kube::ObjectKey&, const ProfileObject& object) {
-    const policy::ColocationProfile& profile = object.profile;
+    const policy::admission::ColocationProfile& profile = object.profile;
     if (!options_.by_default && !profile.controller_managed) return;
     if (mark.knows(profile.name)) return;
-    if (policy::catches_up(profile, labels, std::span<const model::Label>(namespace_labels), pod.created, pod.uid,
-                           options_.parity)) {
+    if (policy::admission::catches_up(profile, labels, std::span<const model::Label>(namespace_labels), pod.created,
+                                      pod.uid, options_.parity)) {
       found.push_back(&profile);
     }
   });
@@ -182,7 +182,7 @@ net::Task<Result<void>> ProfileController::catch_up(std::string key) {
     co_return std::unexpected(std::move(bytes).error());
   }
   TM_CO_TRY(const Json pod, Json::parse(*bytes));
-  TM_CO_TRY_VOID(policy::check_pod(pod));
+  TM_CO_TRY_VOID(policy::admission::check_pod(pod));
   // After the wait everything is asked again; the pod may be another one by now.
   cached = pods_.find(name);
   if (!leading_() || cached == nullptr || pod.text_at("metadata", "uid") != cached->uid.view())
@@ -191,8 +191,9 @@ net::Task<Result<void>> ProfileController::catch_up(std::string key) {
   const auto* ns = namespaces_.find({"", name.ns});
   if (profiles.empty() || ns == nullptr) co_return Result<void>();
   const auto labels = labels_of(ns->labels);
-  policy::CatchUp done = policy::catch_up({pod, std::span<const model::Label>(labels), profiles, options_.parity,
-                                           merge_into_pod, scope_of_(pod).off, options_.while_off});
+  policy::admission::CatchUp done =
+      policy::admission::catch_up({pod, std::span<const model::Label>(labels), profiles, options_.parity,
+                                   merge_into_pod, scope_of_(pod).off, options_.while_off});
   const std::uint64_t now = fingerprint(*cached);
   if (!done.patch.is_null()) {
     done.patch["metadata"]["uid"] = Json(uid);

@@ -27,12 +27,12 @@
 namespace tidemark::manager {
 
 struct ProfileControllerOptions {
-  policy::Parity parity = policy::Parity::kKoordinator;
+  policy::admission::Parity parity = policy::admission::Parity::kKoordinator;
   bool by_default = false;  // also for profiles that are not labelled config.koordinator.sh/controller-managed
   base::Duration interval = std::chrono::seconds(30);
   double updates_per_second = 10;
   std::int64_t update_burst = 100;
-  policy::WhileOff while_off = policy::WhileOff::kWait;
+  policy::admission::WhileOff while_off = policy::admission::WhileOff::kWait;
 };
 
 class ProfileController {
@@ -52,7 +52,7 @@ class ProfileController {
   net::Task<void> work();
   net::Task<Result<void>> catch_up(std::string key);
   void tell_denied(const std::string& key, const Error& error);
-  std::vector<const policy::ColocationProfile*> matching(const PendingPod& pod) const;
+  std::vector<const policy::admission::ColocationProfile*> matching(const PendingPod& pod) const;
   // Which profiles, of which revision, a pod was last looked at for; 0 where none matches.
   std::uint64_t fingerprint(const PendingPod& pod) const;
 

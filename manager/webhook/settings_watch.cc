@@ -94,41 +94,41 @@ bool SettingsWatch::synced() const {
 
 void SettingsWatch::take_settings(const kube::ConfigMap* map) {
   if (map == nullptr) return;  // what was in force stays
-  policy::ConfigSource source;
+  model::ConfigSource source;
   if (const auto* text = map->data.find(model::kColocationConfigKey)) source.text = text->view();
-  state_ = policy::next_config(state_, source).state;
+  state_ = policy::sell::next_config(state_, source).state;
 }
 
 // The manager tells what is wrong with these two; here the last good one goes on.
 void SettingsWatch::take_tidemark(const kube::ConfigMap* map) {
-  policy::TidemarkSource source;
+  policy::settings::TidemarkSource source;
   source.found = map != nullptr;
   const kube::Text* text = map == nullptr ? nullptr : map->data.find(model::kTidemarkConfigKey);
   if (text != nullptr) source.text = text->view();
-  tidemark_ =
-      policy::next_tidemark_config(tidemark_, source, source.text ? options_.zones(*source.text) : policy::Zones())
-          .state;
+  tidemark_ = policy::settings::next_tidemark_config(
+                  tidemark_, source, source.text ? options_.zones(*source.text) : policy::waterline::Zones())
+                  .state;
 }
 
 void SettingsWatch::take_orders(const kube::ConfigMap* map) {
   const kube::Text* text = map == nullptr ? nullptr : map->data.find(model::kStateKey);
-  desired_ = policy::next_desired(desired_, text == nullptr ? std::nullopt : std::optional(text->view())).state;
+  desired_ = policy::state::next_desired(desired_, text == nullptr ? std::nullopt : std::optional(text->view())).state;
 }
 
-policy::PodScopeState SettingsWatch::scope_of(const Json& pod) const {
+policy::state::PodScopeState SettingsWatch::scope_of(const Json& pod) const {
   std::vector<model::Label> selector;
   if (const Json* wanted = pod.at("spec", "nodeSelector"); wanted != nullptr && wanted->is_object()) {
     for (const auto& [key, value] : wanted->as_object()) {
       if (value.is_string()) selector.push_back({key, value.as_string()});
     }
   }
-  policy::PodScope scope;
+  policy::state::PodScope scope;
   if (state_.config) scope.colocation = &*state_.config;
   if (tidemark_.config) scope.config = &*tidemark_.config;
   if (desired_.desired) scope.desired = &*desired_.desired;
   scope.node_selector = selector;
-  scope.work_class = policy::pod_text(pod, policy::kLabels, model::kClassLabel).value_or("");
-  return policy::state_for_pod(scope, loop_.clock().wall());
+  scope.work_class = policy::admission::pod_text(pod, policy::admission::kLabels, model::kClassLabel).value_or("");
+  return policy::state::state_for_pod(scope, loop_.clock().wall());
 }
 
 void SettingsWatch::take_enhanced(const kube::ConfigMap* map) {
@@ -136,7 +136,7 @@ void SettingsWatch::take_enhanced(const kube::ConfigMap* map) {
     enhanced_config_ = {};
     return;
   }
-  auto read = policy::read_enhanced_validation(map->data.get("enable"), map->data.get("rules"));
+  auto read = policy::admission::read_enhanced_validation(map->data.get("enable"), map->data.get("rules"));
   if (read) {
     enhanced_config_ = std::move(*read);
   } else {

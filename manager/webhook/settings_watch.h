@@ -18,8 +18,8 @@
 #include "manager/settings/revision.h"
 #include "net/loop.h"
 #include "policy/admission/validate_pod.h"
-#include "policy/overcommit/strategy.h"
-#include "policy/pools/parse.h"
+#include "policy/sell/overcommit/strategy.h"
+#include "policy/settings/config/parse.h"
 #include "policy/state/pod_scope.h"
 
 namespace tidemark::manager {
@@ -44,8 +44,10 @@ class SettingsWatch {
 
   bool synced() const;
   // By the last good settings, and by what was ordered for the cluster and for pools.
-  policy::PodScopeState scope_of(const Json& pod) const;
-  const policy::EnhancedValidation* enhanced() const { return enhanced_config_.enable ? &enhanced_config_ : nullptr; }
+  policy::state::PodScopeState scope_of(const Json& pod) const;
+  const policy::admission::EnhancedValidation* enhanced() const {
+    return enhanced_config_.enable ? &enhanced_config_ : nullptr;
+  }
 
  private:
   void take_settings(const kube::ConfigMap* map);
@@ -63,10 +65,10 @@ class SettingsWatch {
   kube::Informer<kube::ConfigMap> ours_;
   std::unique_ptr<kube::Informer<kube::ConfigMap>> enhanced_;
   kube::Informer<kube::ConfigMap> orders_;
-  policy::ConfigState state_;
-  policy::TidemarkState tidemark_;
-  policy::DesiredState desired_;
-  policy::EnhancedValidation enhanced_config_;
+  policy::sell::ConfigState state_;
+  policy::settings::TidemarkState tidemark_;
+  policy::state::DesiredState desired_;
+  policy::admission::EnhancedValidation enhanced_config_;
   net::Scope scope_;  // last: its tasks use everything above
 };
 

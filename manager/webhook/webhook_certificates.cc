@@ -10,7 +10,7 @@ namespace tidemark::manager {
 namespace {
 
 using base::cat;
-using policy::RotationStep;
+using policy::admission::RotationStep;
 
 constexpr base::Duration kSecretWriteLimit = std::chrono::seconds(10);
 constexpr base::Duration kSeeOwnWrite = std::chrono::seconds(5);
@@ -38,11 +38,11 @@ std::string value_of(const std::map<std::string, std::string>& map, std::string_
   return at == map.end() ? std::string() : at->second;
 }
 
-std::optional<policy::Validity> validity(std::string_view pem) {
+std::optional<policy::admission::Validity> validity(std::string_view pem) {
   if (pem.empty()) return std::nullopt;
   const auto facts = net::read_certificate(pem);
   if (!facts) return std::nullopt;
-  return policy::Validity{facts->not_before, facts->not_after};
+  return policy::admission::Validity{facts->not_before, facts->not_after};
 }
 
 bool has_all(const std::vector<std::string>& there, const std::vector<std::string>& wanted) {
@@ -139,9 +139,10 @@ Json secret_of(const StoredCertificates& certificates) {
       {{"metadata", Json::object({{"annotations", std::move(annotations)}})}, {"data", std::move(data)}});
 }
 
-policy::RotationFacts rotation_facts(const StoredCertificates& certificates, const CertificateOptions& options,
-                                     const std::function<bool(std::string_view pem)>& trusted) {
-  policy::RotationFacts facts;
+policy::admission::RotationFacts rotation_facts(const StoredCertificates& certificates,
+                                                const CertificateOptions& options,
+                                                const std::function<bool(std::string_view pem)>& trusted) {
+  policy::admission::RotationFacts facts;
   facts.ca = validity(certificates.authority.certificate_pem);
   if (facts.ca && !signs(certificates.authority, options, facts.ca->from)) facts.ca.reset();
   facts.serving = validity(certificates.serving.certificate_pem);
@@ -271,14 +272,15 @@ net::Task<void> WebhookCertificates::keep_secret() {
   while (!co_await secrets_->wait_synced(std::chrono::minutes(1))) {
     log_.warn("waiting for the Secret of the webhooks' certificates", {{"secret", options_.secret_name}});
   }
-  const policy::RotationConfig config{std::min<base::Duration>(kSettle, options_.authority_lifetime / 12)};
+  const policy::admission::RotationConfig config{std::min<base::Duration>(kSettle, options_.authority_lifetime / 12)};
   StepsInARow steps;
   while (true) {
     base::Duration pause = std::chrono::hours(1);
     base::Duration rest{0};
     if (context_.leading()) {
       const auto now = loop_.clock().wall();
-      const auto plan = policy::next_rotation(rotation_facts(certificates_, options_, context_.trusted), config, now);
+      const auto plan =
+          policy::admission::next_rotation(rotation_facts(certificates_, options_, context_.trusted), config, now);
       pause = plan.again_after;
       if (plan.step == RotationStep::kNothing) {
         steps.settled();

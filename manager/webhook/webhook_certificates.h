@@ -1,6 +1,6 @@
 // The authority and the serving certificate of the webhooks, in one of two ways:
 //
-//   made here   kept in a Secret that all replicas follow; the leader makes and renews it (policy/rotation): the old
+//   made here   kept in a Secret that all replicas follow; the leader makes and renews it (policy/admission): the old
 //               authority stays trusted until the new certificate is in use everywhere
 //   given       files tls.crt and tls.key of a folder, and ca.crt where it is there; read again when they change
 //
@@ -25,7 +25,7 @@
 #include "manager/webhook/webhook_objects.h"
 #include "net/loop.h"
 #include "net/tls.h"
-#include "policy/rotation/rotation.h"
+#include "policy/admission/rotation.h"
 
 namespace tidemark::manager {
 
@@ -54,9 +54,10 @@ struct StoredCertificates {
 StoredCertificates read_certificates(const SecretObject& secret);
 // The Secret's `data` and the annotations that go along, complete: what is not there is null, for a merge patch.
 Json secret_of(const StoredCertificates& certificates);
-policy::RotationFacts rotation_facts(const StoredCertificates& certificates, const CertificateOptions& options,
-                                     const std::function<bool(std::string_view pem)>& trusted);
-Result<StoredCertificates> rotate(StoredCertificates certificates, policy::RotationStep step,
+policy::admission::RotationFacts rotation_facts(const StoredCertificates& certificates,
+                                                const CertificateOptions& options,
+                                                const std::function<bool(std::string_view pem)>& trusted);
+Result<StoredCertificates> rotate(StoredCertificates certificates, policy::admission::RotationStep step,
                                   const CertificateOptions& options, base::WallTime now);
 
 // Steps of the rotation without one moment in between at which there was nothing to do. A few of them belong together;

@@ -9,7 +9,7 @@ namespace tidemark::manager {
 namespace {
 
 using namespace std::chrono_literals;
-using policy::RotationStep;
+using policy::admission::RotationStep;
 
 CertificateOptions certificate_options() {
   CertificateOptions out;
@@ -84,7 +84,7 @@ TEST(WebhookCertificates, RefusesAnAuthorityWithAnotherKey) {
   mixed.authority.key_pem = rotate({}, RotationStep::kMakeAll, certificate_options(), clock.wall())->authority.key_pem;
   const auto facts = rotation_facts(mixed, certificate_options(), nobody);
   EXPECT_FALSE(facts.ca) << "what it issued would never fit";
-  EXPECT_EQ(policy::next_rotation(facts, {}, clock.wall()).step, RotationStep::kMakeAll);
+  EXPECT_EQ(policy::admission::next_rotation(facts, {}, clock.wall()).step, RotationStep::kMakeAll);
 }
 
 TEST(WebhookCertificates, ShortLifetimeDoesNotExpireAtOnce) {
@@ -94,8 +94,8 @@ TEST(WebhookCertificates, ShortLifetimeDoesNotExpireAtOnce) {
   brief.serving_lifetime = 8s;
   const auto made = *rotate({}, RotationStep::kMakeAll, brief, clock.wall());
   const auto facts = rotation_facts(made, brief, nobody);
-  EXPECT_EQ(policy::next_rotation(facts, {}, clock.wall()).step, RotationStep::kNothing);
-  EXPECT_EQ(policy::next_rotation(facts, {}, clock.wall() + 7s).step, RotationStep::kIssueServing);
+  EXPECT_EQ(policy::admission::next_rotation(facts, {}, clock.wall()).step, RotationStep::kNothing);
+  EXPECT_EQ(policy::admission::next_rotation(facts, {}, clock.wall() + 7s).step, RotationStep::kIssueServing);
 }
 
 TEST(WebhookCertificates, EndlessRotationBacksOff) {

@@ -71,12 +71,15 @@ void declare_webhook_flags(base::Flags& flags, WebhookOptions& options) {
             "user of the node agents, which may evict only offline work of their own node; empty: no agents")
       .placeholder("USER");
   flags.boolean("webhook-register", options.registers, "make and keep the first two objects, and keep the third");
-  flags.choice("webhook-profile", options.parity,
-               {{"koordinator", policy::Parity::kKoordinator}, {"tidemark", policy::Parity::kTidemark}},
-               "profile for cases in which Koordinator's behavior is a trap");
+  flags.choice(
+      "webhook-profile", options.parity,
+      {{"koordinator", policy::admission::Parity::kKoordinator}, {"tidemark", policy::admission::Parity::kTidemark}},
+      "profile for cases in which Koordinator's behavior is a trap");
   flags.choice(
       "webhook-while-off", options.while_off,
-      {{"wait", policy::WhileOff::kWait}, {"plain", policy::WhileOff::kPlain}, {"refuse", policy::WhileOff::kRefuse}},
+      {{"wait", policy::admission::WhileOff::kWait},
+       {"plain", policy::admission::WhileOff::kPlain},
+       {"refuse", policy::admission::WhileOff::kRefuse}},
       "while co-location is off, pods that a profile makes offline work wait, run as plain ones, or are refused");
   // A word and no switch with the peer, which may stand alone on the command line.
   flags.choice("node-strategy-name-need-check", options.names_needed, {{"true", true}, {"false", false}},

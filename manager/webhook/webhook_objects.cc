@@ -80,7 +80,7 @@ std::size_t WebhookConfigurationObject::bytes() const {
 Result<ProfileObject> decode_profile(std::string_view bytes) {
   ProfileObject out;
   TM_TRY(const Json object, object_of(bytes, out.meta));
-  TM_TRY(out.profile, policy::read_profile(object));
+  TM_TRY(out.profile, policy::admission::read_profile(object));
   return out;
 }
 

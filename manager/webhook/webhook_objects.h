@@ -28,7 +28,7 @@ struct WebhookMeta {
 
 struct ProfileObject {
   WebhookMeta meta;
-  policy::ColocationProfile profile;
+  policy::admission::ColocationProfile profile;
   std::size_t bytes() const;
 };
 Result<ProfileObject> decode_profile(std::string_view bytes);

@@ -57,8 +57,8 @@ struct WebhookOptions {
   std::string evictions_name = "tidemark-agent-evictions";
   std::string agent_account = "system:serviceaccount:koordinator-system:tidemark-agent";  // "": there are no agents
   bool registers = true;
-  policy::Parity parity = policy::Parity::kKoordinator;
-  policy::WhileOff while_off = policy::WhileOff::kWait;
+  policy::admission::Parity parity = policy::admission::Parity::kKoordinator;
+  policy::admission::WhileOff while_off = policy::admission::WhileOff::kWait;
   bool names_needed = false;
   WebhookGates gates;                 // of --feature-gates; declared there
   bool reconcile_by_default = false;  // as the peer's

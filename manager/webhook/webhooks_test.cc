@@ -78,20 +78,21 @@ class WebhooksTest : public ::testing::Test {
   }
   void run_for(base::Duration time) { net::testing::run_for(loop, clock, time); }
 
-  std::unique_ptr<AdmissionHandlers> handlers(policy::AdmissionRules rules = {}, kube::Reader* reader = nullptr) {
+  std::unique_ptr<AdmissionHandlers> handlers(policy::admission::AdmissionRules rules = {},
+                                              kube::Reader* reader = nullptr) {
     AdmissionSettings settings;
     settings.rules = rules;
     settings.config_namespace = "koordinator-system";
     settings.config_name = "slo-controller-config";
-    settings.zones = [](std::string_view) { return policy::Zones(); };
+    settings.zones = [](std::string_view) { return policy::waterline::Zones(); };
     settings.agent_account = "agent";
     return std::make_unique<AdmissionHandlers>(
         reader == nullptr ? *client : *reader, reader == nullptr ? *client : *reader,
         AdmissionCaches{*profiles, *namespaces, *classes, *nodes}, settings, base::Random(3), interner,
-        [](const Json&) { return policy::PodScopeState(); }, [] { return nullptr; },
+        [](const Json&) { return policy::state::PodScopeState(); }, [] { return nullptr; },
         [this](std::string_view) { return limit; }, clock);
   }
-  std::optional<policy::EvictionRefusal> limit{};  // that is answered for a pod that may be evicted
+  std::optional<policy::admission::EvictionRefusal> limit{};  // that is answered for a pod that may be evicted
   AdmissionAnswer ask(net::Task<AdmissionAnswer> task) { return net::testing::run_task(loop, clock, std::move(task)); }
 
   static Json named(std::string_view name) {
@@ -225,8 +226,8 @@ TEST_F(WebhooksTest, UnknownNamespaceMatchesOnlyInKoordinatorProfile) {
   const auto matched = ask(handlers()->mutate_pod(request(pod("a"), "nowhere")));
   EXPECT_FALSE(matched.patch.as_array().empty());
   ASSERT_EQ(matched.warnings.size(), 1U);
-  policy::AdmissionRules ours;
-  ours.parity = policy::Parity::kTidemark;
+  policy::admission::AdmissionRules ours;
+  ours.parity = policy::admission::Parity::kTidemark;
   EXPECT_TRUE(ask(handlers(ours)->mutate_pod(request(pod("a"), "nowhere"))).patch.as_array().empty());
   EXPECT_TRUE(ask(handlers()->mutate_pod(request(pod("a")))).patch.as_array().empty());  // known, and has not the label
 }
@@ -289,7 +290,8 @@ TEST_F(EvictionsTest, AllowsOfflineWorkOfTheOwnNode) {
 
 TEST_F(EvictionsTest, EnforcesTheJobLimit) {
   admission = handlers();
-  limit = {policy::EvictionDenial::kJobBudget, 429, "team/Job/sort was evicted 3 times within the hour", "3"};
+  limit = {policy::admission::EvictionDenial::kJobBudget, 429, "team/Job/sort was evicted 3 times within the hour",
+           "3"};
   EXPECT_EQ(said(eviction("on-n1")), "429 JobBudget");
   EXPECT_EQ(said(eviction("online")), "403 Online") << "what may never be evicted is told first";
   const AdmissionAnswer answer = ask(admission->validate_eviction(eviction("on-n1")));
@@ -409,7 +411,7 @@ class ReconcilerTest : public WebhooksTest {
   bool leading = true;
   Forbidden forbidden;
   kube::Writer* writer = nullptr;
-  policy::PodScopeState pod_scope;
+  policy::state::PodScopeState pod_scope;
   std::unique_ptr<ProfileController> reconciler;
 };
 
@@ -442,7 +444,7 @@ TEST_F(ReconcilerTest, WhileOffDoesNotConvertPods) {
   must("POST", kPodsPath, pod("missed"));
   pod_scope.off = true;
   ProfileControllerOptions options;
-  options.while_off = policy::WhileOff::kPlain;
+  options.while_off = policy::admission::WhileOff::kPlain;
   start(options);
   run_for(31s);
   EXPECT_EQ(read_pod("missed").text_at("metadata", "labels", "koordinator.sh/qosClass"), "");

@@ -34,7 +34,7 @@ class Orders : public ApiInMemory {
     return std::string(read(name).text_at("status", "allocatable", "kubernetes.io/batch-cpu"));
   }
 
-  static OrderOptions order(policy::Wish wish, std::vector<std::string> nodes = {}) {
+  static OrderOptions order(policy::state::Wish wish, std::vector<std::string> nodes = {}) {
     OrderOptions options;
     options.scope = nodes.empty() ? OrderScope::kCluster : OrderScope::kNode;
     options.nodes = std::move(nodes);
@@ -54,7 +54,7 @@ class Orders : public ApiInMemory {
     }
     return net::testing::run_task(loop, clock, give_order(loop, client, std::move(options), nullptr));
   }
-  static OrderOptions pool_order(policy::Wish wish, std::string pool) {
+  static OrderOptions pool_order(policy::state::Wish wish, std::string pool) {
     auto options = order(wish);
     options.scope = OrderScope::kPool;
     options.pool = std::move(pool);

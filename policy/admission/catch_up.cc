@@ -10,7 +10,7 @@
 #include "policy/admission/json_patch.h"
 #include "policy/admission/pod_json.h"
 
-namespace tidemark::policy {
+namespace tidemark::policy::admission {
 namespace {
 
 using base::cat;
@@ -224,4 +224,4 @@ CatchUp catch_up(const CatchUpInput& input) {
   return result;
 }
 
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::admission

@@ -19,7 +19,7 @@
 #include "policy/admission/mutate.h"
 #include "policy/admission/profile.h"
 
-namespace tidemark::policy {
+namespace tidemark::policy::admission {
 
 struct CatchUpInput {
   const Json& pod;  // that passed check_pod()
@@ -53,4 +53,4 @@ bool catches_up(const ColocationProfile& profile, std::span<const model::Label> 
 // Pending, unassigned and not being deleted.
 bool may_catch_up(const Json& pod);
 
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::admission

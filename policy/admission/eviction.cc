@@ -5,7 +5,7 @@
 
 #include "policy/admission/pod_json.h"
 
-namespace tidemark::policy {
+namespace tidemark::policy::admission {
 namespace {
 
 constexpr int kBadRequest = 400;
@@ -55,4 +55,4 @@ std::optional<EvictionRefusal> refuse_eviction(const EvictionAsked& asked, const
   return std::nullopt;
 }
 
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::admission

@@ -11,7 +11,7 @@
 
 #include "base/json.h"
 
-namespace tidemark::policy {
+namespace tidemark::policy::admission {
 
 enum class EvictionDenial : std::uint8_t {
   kNoNode,       // the token is bound to no node: the agent is unknown
@@ -47,4 +47,4 @@ std::optional<EvictionRefusal> refuse_eviction(const EvictionAsked& asked);
 // (the raw readers, contract 1.1 and 1.2): a pod that says nothing is online work.
 std::optional<EvictionRefusal> refuse_eviction(const EvictionAsked& asked, const Json& pod);
 
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::admission

@@ -9,9 +9,9 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "policy/admission/pod_json.h"
-#include "policy/render/admission_text.h"
+#include "policy/explain/admission_text.h"
 
-namespace tidemark::policy {
+namespace tidemark::policy::admission {
 namespace {
 
 using base::cat;
@@ -98,7 +98,9 @@ TEST(Eviction, RefusesObjectThatIsNoPod) {
 }
 
 TEST(Eviction, RefusalSaysWhatWasFoundAndExpected) {
-  const auto text = [](const EvictionAsked& asked, const Json& of) { return render_text(*refuse_eviction(asked, of)); };
+  const auto text = [](const EvictionAsked& asked, const Json& of) {
+    return explain::render_text(*refuse_eviction(asked, of));
+  };
   EXPECT_EQ(text({"node-2", "u-1"}, pod(kBe)),
             "the pod is on node node-1: the agent of node node-2 evicts only from its own node [AnotherNode]");
   EXPECT_EQ(text({"node-1", "u-0"}, pod(kBe)), "the pod of that name has the uid u-1 and not u-0 [AnotherPod]");
@@ -108,7 +110,7 @@ TEST(Eviction, RefusalSaysWhatWasFoundAndExpected) {
   for (const auto why :
        {EvictionDenial::kNoNode, EvictionDenial::kNoUid, EvictionDenial::kUnreadable, EvictionDenial::kAnotherPod,
         EvictionDenial::kAnotherNode, EvictionDenial::kMirror, EvictionDenial::kOnline}) {
-    EXPECT_TRUE(render_text(EvictionRefusal{why, 403, "", ""}).ends_with(cat("[", to_string(why), "]")));
+    EXPECT_TRUE(explain::render_text(EvictionRefusal{why, 403, "", ""}).ends_with(cat("[", to_string(why), "]")));
   }
 }
 
@@ -142,4 +144,4 @@ TEST(Eviction, AllowsOnlyIfAllConditionsHold) {
 }
 
 }  // namespace
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::admission

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "policy/admission/members.h"
 
-namespace tidemark::policy {
+namespace tidemark::policy::admission {
 namespace {
 
 // RFC 6901: "~" is "~0", "/" is "~1".
@@ -91,4 +91,4 @@ Json merge_patch(const Json& before, const Json& after, std::size_t* steps) {
   return patch;
 }
 
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::admission

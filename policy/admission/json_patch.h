@@ -7,7 +7,7 @@
 
 #include "base/json.h"
 
-namespace tidemark::policy {
+namespace tidemark::policy::admission {
 
 // The patch turns `before` into `after`; it is an empty array if they are equal. Objects are compared member by member,
 // lists of the same length element by element; any other list is replaced whole. Numbers are equal by value. `steps` is
@@ -17,4 +17,4 @@ Json json_patch(const Json& before, const Json& after, std::size_t* steps = null
 // A removed member is null; lists are replaced whole.
 Json merge_patch(const Json& before, const Json& after, std::size_t* steps = nullptr);
 
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::admission

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace tidemark::policy {
+namespace tidemark::policy::admission {
 namespace {
 
 constexpr std::size_t kLinearMax = 16;  // members; up to here a linear search costs less than sorting
@@ -42,4 +42,4 @@ const Json* MemberIndex::find(std::string_view key) {
   return at == sorted_.end() || !same(**at) ? nullptr : took(**at);
 }
 
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::admission

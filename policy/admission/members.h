@@ -8,7 +8,7 @@
 
 #include "base/json.h"
 
-namespace tidemark::policy {
+namespace tidemark::policy::admission {
 
 class MemberIndex {
  public:
@@ -28,4 +28,4 @@ class MemberIndex {
   std::size_t steps_ = 0;
 };
 
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::admission

@@ -9,7 +9,7 @@
 #include "policy/admission/pod_json.h"
 #include "policy/admission/translate.h"
 
-namespace tidemark::policy {
+namespace tidemark::policy::admission {
 namespace {
 
 using base::cat;
@@ -218,4 +218,4 @@ ProfileMark read_mark(std::string_view text) {
   return mark;
 }
 
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::admission

@@ -19,7 +19,7 @@
 #include "model/reason.h"
 #include "policy/admission/profile.h"
 
-namespace tidemark::policy {
+namespace tidemark::policy::admission {
 
 // The values that a PriorityClass gives to a pod.
 struct PriorityClassValue {
@@ -93,4 +93,4 @@ bool leaves_a_mark(const ColocationProfile& profile);
 std::string write_mark(const ProfileMark& mark);
 ProfileMark read_mark(std::string_view text);  // empty if it cannot be read
 
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::admission

@@ -2,11 +2,11 @@
 // settings/ list the traps.
 #pragma once
 
-#include "policy/pools/pools.h"
+#include "policy/waterline/pools.h"
 
-namespace tidemark::policy {
+namespace tidemark::policy::admission {
 
 // The type Profile under another name, because "profile" means ClusterColocationProfile here.
-using Parity = Profile;
+using Parity = model::Profile;
 
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::admission

@@ -18,33 +18,33 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto zero = text.find('\0');
   const auto pod = Json::parse(text.substr(0, zero));
-  if (!pod || !policy::check_pod(*pod)) return 0;
-  std::vector<policy::ColocationProfile> profiles;
+  if (!pod || !policy::admission::check_pod(*pod)) return 0;
+  std::vector<policy::admission::ColocationProfile> profiles;
   if (zero != std::string_view::npos) {
     if (const auto object = Json::parse(text.substr(zero + 1))) {
-      if (auto read = policy::read_profile(*object)) profiles.push_back(std::move(*read));
+      if (auto read = policy::admission::read_profile(*object)) profiles.push_back(std::move(*read));
     }
   }
-  std::vector<const policy::ColocationProfile*> list;
+  std::vector<const policy::admission::ColocationProfile*> list;
   for (const auto& profile : profiles) list.push_back(&profile);
   const std::vector<int> draws(list.size(), static_cast<int>(size % 100));
-  policy::AdmissionRules rules;
-  rules.parity = size % 2 == 0 ? policy::Parity::kKoordinator : policy::Parity::kTidemark;
-  const policy::MergeIntoPod merge = policy::testing::merge_simply;
-  const auto mutation =
-      policy::mutate_pod(rules, {*pod,
-                                 {},
-                                 list,
-                                 draws,
-                                 size % 3 == 0,
-                                 [](std::string_view) { return policy::PriorityClassValue{5000, ""}; },
-                                 merge});
+  policy::admission::AdmissionRules rules;
+  rules.parity = size % 2 == 0 ? policy::admission::Parity::kKoordinator : policy::admission::Parity::kTidemark;
+  const policy::admission::MergeIntoPod merge = policy::testing::merge_simply;
+  const auto mutation = policy::admission::mutate_pod(
+      rules, {*pod,
+              {},
+              list,
+              draws,
+              size % 3 == 0,
+              [](std::string_view) { return policy::admission::PriorityClassValue{5000, ""}; },
+              merge});
   if (mutation) {
-    TM_CHECK(policy::check_pod(mutation->pod), "a mutated pod is a pod");
+    TM_CHECK(policy::admission::check_pod(mutation->pod), "a mutated pod is a pod");
     TM_CHECK(mutation->patch.as_array().empty() == (mutation->pod == *pod), "the patch contains every change");
-    policy::validate_pod(rules, {mutation->pod, &*pod, "default", {}, list, merge, nullptr});
+    policy::admission::validate_pod(rules, {mutation->pod, &*pod, "default", {}, list, merge, nullptr});
   }
-  const auto done = policy::catch_up({*pod, {}, list, rules.parity, merge});
+  const auto done = policy::admission::catch_up({*pod, {}, list, rules.parity, merge});
   TM_CHECK(done.patch.is_null() || done.patch.is_object(), "a merge patch");
   return 0;
 }

@@ -10,7 +10,7 @@
 #include "model/pod.h"
 #include "model/resources.h"
 
-namespace tidemark::policy {
+namespace tidemark::policy::admission {
 namespace {
 
 using base::cat;
@@ -227,4 +227,4 @@ const Json* container_amounts(const Json& container, std::string_view list) {
   return resources == nullptr ? nullptr : member(*resources, list);
 }
 
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::admission

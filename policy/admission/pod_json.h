@@ -15,7 +15,7 @@
 #include "model/quantity.h"
 #include "model/selector.h"
 
-namespace tidemark::policy {
+namespace tidemark::policy::admission {
 
 inline constexpr std::string_view kLabels = "labels";
 inline constexpr std::string_view kAnnotations = "annotations";
@@ -48,4 +48,4 @@ model::Quantity pod_request(const Json& pod, std::string_view resource);
 Json* container_amounts(Json& container, std::string_view list, bool make);
 const Json* container_amounts(const Json& container, std::string_view list);
 
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::admission

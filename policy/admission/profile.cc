@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "model/names.h"
 
-namespace tidemark::policy {
+namespace tidemark::policy::admission {
 namespace {
 
 using base::cat;
@@ -171,4 +171,4 @@ bool chance_applies(std::int64_t percent, int draw, Parity parity) {
   return percent != 0 && (percent == 100 || draw <= percent);
 }
 
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::admission

@@ -17,7 +17,7 @@
 #include "model/selector.h"
 #include "policy/admission/parity.h"
 
-namespace tidemark::policy {
+namespace tidemark::policy::admission {
 
 // What happens while co-location is off to a pod that a profile would make offline work.
 enum class WhileOff : std::uint8_t {
@@ -83,4 +83,4 @@ ProfileMatch match(const ColocationProfile& profile, std::span<const model::Labe
 //   tidemark      draw < p
 bool chance_applies(std::int64_t percent, int draw, Parity parity);
 
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::admission

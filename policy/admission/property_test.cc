@@ -15,7 +15,7 @@
 #include "policy/admission/testing/merge.h"
 #include "policy/admission/validate_pod.h"
 
-namespace tidemark::policy {
+namespace tidemark::policy::admission {
 namespace {
 
 using base::cat;
@@ -364,4 +364,4 @@ TEST(AdmissionProperties, RefusesPodWithTooManyMembers) {
 }
 
 }  // namespace
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::admission

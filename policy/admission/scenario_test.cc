@@ -16,7 +16,7 @@
 #include "policy/admission/validate_pod.h"
 #include "policy/testing/scenario.h"
 
-namespace tidemark::policy {
+namespace tidemark::policy::admission {
 namespace {
 
 using base::cat;
@@ -197,4 +197,4 @@ TEST(AdmissionScenarios, PlayAsWritten) {
 }
 
 }  // namespace
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::admission

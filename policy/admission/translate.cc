@@ -8,7 +8,7 @@
 #include "model/quantity.h"
 #include "policy/admission/pod_json.h"
 
-namespace tidemark::policy {
+namespace tidemark::policy::admission {
 namespace {
 
 using model::Quantity;
@@ -101,4 +101,4 @@ std::string extended_resource_spec(const Json& pod) {
   return spec.dump();
 }
 
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::admission

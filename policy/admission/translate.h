@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "model/qos.h"
 
-namespace tidemark::policy {
+namespace tidemark::policy::admission {
 
 // For init and normal containers, requests and limits:
 //
@@ -21,4 +21,4 @@ void translate_resources(Json& pod, model::PriorityClass priority, bool overhead
 // without containers that request none, names in ascending order. "" if no container requests any.
 std::string extended_resource_spec(const Json& pod);
 
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::admission

@@ -9,7 +9,7 @@
 #include "policy/admission/catch_up.h"
 #include "policy/admission/pod_json.h"
 
-namespace tidemark::policy {
+namespace tidemark::policy::admission {
 namespace {
 
 using base::cat;
@@ -184,4 +184,4 @@ Result<EnhancedValidation> read_enhanced_validation(std::string_view enable, std
   return out;
 }
 
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::admission

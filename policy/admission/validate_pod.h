@@ -10,7 +10,7 @@
 #include "model/reason.h"
 #include "policy/admission/mutate.h"
 
-namespace tidemark::policy {
+namespace tidemark::policy::admission {
 
 // ConfigMap koordinator-system/pod-enhanced-validator-config: labels that pods must carry.
 struct RequiredLabels {
@@ -48,4 +48,4 @@ struct PodViolation {
 // before can still be labelled, and lose its finalizers. A pod that is being deleted is not checked.
 std::vector<PodViolation> validate_pod(const AdmissionRules& rules, const ValidationInput& input);
 
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::admission

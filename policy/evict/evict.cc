@@ -7,7 +7,7 @@
 
 #include "policy/evict/ladder.h"
 
-namespace tidemark::policy {
+namespace tidemark::policy::evict {
 namespace {
 
 using base::Duration;
@@ -36,14 +36,14 @@ struct Missing {
 
 class Step {
  public:
-  Step(const EvictState& before, const EvictObservation& seen, const NodeRules& rules, EvictSwitches switches,
+  Step(const EvictState& before, const EvictObservation& seen, const protect::NodeRules& rules, EvictSwitches switches,
        MonotonicTime now, WallTime wall)
       : seen_(seen),
         rules_(rules),
         switches_(switches),
         now_(now),
         wall_(wall),
-        grace_(std::clamp(rules.evict_settings().grace, kEvictGraceMin, kEvictGraceMax)),
+        grace_(std::clamp(rules.evict_settings().grace, model::kEvictGraceMin, model::kEvictGraceMax)),
         state_(before),
         ladder_(state_, plan_, seen, grace_, now, wall) {}
 
@@ -149,8 +149,10 @@ class Step {
     }
     return false;
   }
-  std::int64_t granted() const { return std::clamp<std::int64_t>(seen_.per_hour, 0, kEvictionsPerHourMax); }
-  std::int64_t granted_and_rescues() const { return std::min(granted() + kRescuesPerHour, kEvictionsPerHourMax); }
+  std::int64_t granted() const { return std::clamp<std::int64_t>(seen_.per_hour, 0, model::kEvictionsPerHourMax); }
+  std::int64_t granted_and_rescues() const {
+    return std::min(granted() + kRescuesPerHour, model::kEvictionsPerHourMax);
+  }
   VictimRules victim_rules() const {
     if (!rules_.word) return {rules_.threshold, {}, {}, seen_.yarn_preempts};
     return {rules_.threshold, rules_.word->classes, rules_.word->business, seen_.yarn_preempts};
@@ -177,7 +179,7 @@ class Step {
   }
 
   const EvictObservation& seen_;
-  const NodeRules& rules_;
+  const protect::NodeRules& rules_;
   const EvictSwitches switches_;
   const MonotonicTime now_;
   const WallTime wall_;
@@ -201,9 +203,9 @@ std::string evict_key(const model::Task& task) {
   return task.identity.source + "/" + task.identity.task;
 }
 
-EvictStep evict(const EvictState& before, const EvictObservation& seen, const NodeRules& rules, EvictSwitches switches,
-                MonotonicTime now, WallTime wall) {
+EvictStep evict(const EvictState& before, const EvictObservation& seen, const protect::NodeRules& rules,
+                EvictSwitches switches, MonotonicTime now, WallTime wall) {
   return Step(before, seen, rules, switches, now, wall).run();
 }
 
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::evict

@@ -10,7 +10,7 @@
 //                     and again when the task has ended, each separately; for CPU also at the start. Reclaim shares the
 //                     CPU cool-down. A forbidden task was not evicted: the next step asks another one instead, and if
 //                     it was the only one there is no cool-down
-//   budget            evictions in any hour: the grant (policy/budget/grants.h), else EvictSettings::per_hour; at most
+//   budget       evictions in any hour: the grant (policy/evict/budget/grants.h), else EvictSettings::per_hour; at most
 //                     kEvictionsPerHourMax. A forbidden task does not count, and a kill of the ladder is no new
 //                     eviction. If the kubelet is about to evict, in its own order that may include online pods,
 //                     kRescuesPerHour more tasks that are known to help. (For pods the manager decides)
@@ -55,12 +55,12 @@
 
 #include "base/clock.h"
 #include "model/reason.h"
+#include "model/settings/evict_settings.h"
 #include "policy/evict/gap.h"
-#include "policy/evict/settings.h"
 #include "policy/evict/victims.h"
-#include "policy/node_rules/node_rules.h"
+#include "policy/protect/node_rules.h"
 
-namespace tidemark::policy {
+namespace tidemark::policy::evict {
 
 inline constexpr std::size_t kVictimsAStep = 10;
 inline constexpr base::Duration kCpuEvictPause = std::chrono::seconds(20);
@@ -189,10 +189,10 @@ struct EvictStep {
 };
 
 // Total and deterministic.
-EvictStep evict(const EvictState& before, const EvictObservation& seen, const NodeRules& rules, EvictSwitches switches,
-                base::MonotonicTime now, base::WallTime wall);
+EvictStep evict(const EvictState& before, const EvictObservation& seen, const protect::NodeRules& rules,
+                EvictSwitches switches, base::MonotonicTime now, base::WallTime wall);
 
 // The key that identifies a task over steps.
 std::string evict_key(const model::Task& task);
 
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::evict

@@ -13,7 +13,7 @@
 #include "policy/evict/evict.h"
 #include "policy/evict/ladder.h"
 
-namespace tidemark::policy {
+namespace tidemark::policy::evict {
 namespace {
 
 using base::Duration;
@@ -122,7 +122,7 @@ class World {
   }
 
   base::testing::Clock clock;
-  NodeRules rules;
+  protect::NodeRules rules;
   EvictSwitches switches;
   NodeSeen node;
   std::vector<TaskSeen> tasks;
@@ -135,7 +135,7 @@ class World {
     model::Task task;
     std::int64_t cpu = 0;
     std::int64_t memory = 0;
-    DiskHeld disk;
+    model::DiskHeld disk;
     std::optional<MonotonicTime> dies;
     bool stuck = false;  // no kill ends it
   };
@@ -358,13 +358,13 @@ class Watcher {
 
   void bounded(const EvictState& state) const {
     ASSERT_LE(state.leaving.size(), kLeavingMax);
-    ASSERT_LE(static_cast<std::int64_t>(state.hour.size()), kEvictionsPerHourMax);
+    ASSERT_LE(static_cast<std::int64_t>(state.hour.size()), model::kEvictionsPerHourMax);
     ASSERT_TRUE(std::ranges::is_sorted(state.hour));
     ASSERT_TRUE(std::ranges::is_sorted(state.leaving, {}, &Leaving::task));
     for (const Leaving& one : state.leaving) {
       ASSERT_NE(world_.listed(one.task), nullptr);
       ASSERT_LE(one.since, now());
-      ASSERT_LE(one.deadline, now() + kEvictGraceMax);
+      ASSERT_LE(one.deadline, now() + model::kEvictGraceMax);
       if (one.stage == EvictStage::kAsked) {
         ASSERT_LT(now() - one.since, one.busy ? kBusyFor : kUnanswered);
       }
@@ -540,7 +540,7 @@ TEST(EvictProperty, EveryLadderEnds) {
     world.rules.threshold.kubelet_next_bytes.reset();
     world.rules.threshold.pods_kubelet_next_bytes.reset();
     world.rules.word->evict.disk_kubelet_next_percent = {};
-    const auto most = kEvictGraceMax + kGiveUp + kForbiddenPause;
+    const auto most = model::kEvictGraceMax + kGiveUp + kForbiddenPause;
     for (Duration at{0}; at < most; at += seconds(1)) {
       if (seed % 2 == 0 && world.chance(100)) world.clock.jump_wall(-hours(5));
       world.pass(true);
@@ -553,4 +553,4 @@ TEST(EvictProperty, EveryLadderEnds) {
 }
 
 }  // namespace
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::evict

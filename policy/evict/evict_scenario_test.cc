@@ -43,7 +43,7 @@
 #include "policy/evict/evict.h"
 #include "policy/testing/scenario.h"
 
-namespace tidemark::policy {
+namespace tidemark::policy::evict {
 namespace {
 
 using base::cat;
@@ -66,7 +66,7 @@ std::string amount(bool memory, std::int64_t value) {
 class Scenario {
  public:
   Scenario() {
-    ThresholdRules& line = rules_.threshold;
+    protect::ThresholdRules& line = rules_.threshold;
     line.enable = true;
     line.memory_evict_percent = 70;
     line.memory_evict_lower_percent = 60;
@@ -104,7 +104,7 @@ class Scenario {
   struct One {
     model::Task task;
     std::optional<model::Resources> used;
-    DiskHeld held;
+    model::DiskHeld held;
   };
 
   One& one(const std::string& name) {
@@ -155,7 +155,7 @@ class Scenario {
     } else if (verb == "disk") {
       set_disk(words);
     } else if (verb == "holds") {
-      DiskHeld& held = one(words.next()).held;
+      model::DiskHeld& held = one(words.next()).held;
       held = {memory_bytes(testing::quantity(words.next())).value, 0, !words.empty()};
       if (held.whole && words.next() != "whole") throw std::runtime_error("wanted whole");
     } else if (verb == "line") {
@@ -346,14 +346,14 @@ class Scenario {
   }
 
   base::testing::Clock clock_;
-  NodeRules rules_;
+  protect::NodeRules rules_;
   EvictSwitches switches_;
   std::map<std::string, One> tasks_;
   std::optional<model::Resources> rest_ = model::Resources();
   model::CpuMilli limit_{100'000};
   std::optional<model::Resources> offers_;
   std::optional<std::int64_t> stalls_;
-  std::optional<DiskSeen> disk_;
+  std::optional<model::DiskSeen> disk_;
   std::vector<EvictAnswer> answers_;
   std::int64_t per_hour_ = 2;
   bool may_act_ = true;
@@ -371,4 +371,4 @@ TEST(EvictStepScenarios, IsWhatTheFilesSay) {
 }
 
 }  // namespace
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::evict

@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 
-namespace tidemark::policy {
+namespace tidemark::policy::evict {
 namespace {
 
 using base::MonotonicTime;
@@ -19,7 +19,7 @@ constexpr MonotonicTime kEvictNow{hours(10)};
 
 // All memory is used, each task uses a gibibyte.
 struct Node {
-  NodeRules rules;
+  protect::NodeRules rules;
   EvictSwitches switches;
   NodeSeen seen;
   std::deque<model::Task> made;
@@ -74,7 +74,7 @@ TEST(Evict, GrantIsBoundedByTheRememberedHour) {
   Node node(20);
   node.per_hour = INT64_MAX;
   EvictState state;
-  state.hour.assign(static_cast<std::size_t>(kEvictionsPerHourMax) - 1, kEvictNow);
+  state.hour.assign(static_cast<std::size_t>(model::kEvictionsPerHourMax) - 1, kEvictNow);
   EvictStep step = node.step(state, kEvictNow);
   EXPECT_EQ(step.plan.orders.size(), 1u);
   step = node.step(step.state, kEvictNow + kMemoryEvictPause);
@@ -145,4 +145,4 @@ TEST(Evict, TaskIsIdentifiedBySourceAndName) {
 }
 
 }  // namespace
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::evict

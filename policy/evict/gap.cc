@@ -5,7 +5,7 @@
 #include <limits>
 #include <utility>
 
-namespace tidemark::policy {
+namespace tidemark::policy::evict {
 namespace {
 
 using model::CpuMilli;
@@ -29,7 +29,8 @@ constexpr std::int64_t kMemoryStep_percent = 1;
 // As for use: a little beyond the line, or the next file crosses it again.
 constexpr std::int64_t kUpperAboveDiskLine_percent = 2;
 
-// `keep` is published again only if it changes by more than a hundredth (policy/ledger/books.h), so a smaller excess
+// `keep` is published again only if it changes by more than a hundredth (policy/sell/ledger/books.h), so a smaller
+// excess
 // may be within the current `keep`.
 constexpr std::int64_t kReclaimBand = 100;
 
@@ -102,7 +103,7 @@ Outcome used_gap(EvictFeature feature, std::optional<UsedLine> line, std::int64_
   return one(gap);
 }
 
-Outcome cpu_gap(const NodeSeen& node, const ThresholdRules& rules) {
+Outcome cpu_gap(const NodeSeen& node, const protect::ThresholdRules& rules) {
   std::optional<UsedLine> line = used_line(rules.cpu_evict_percent, rules.cpu_evict_lower_percent);
   if (!rules.evict_priority) line.reset();
   return used_gap(EvictFeature::kCpu, line, node.capacity.cpu.value,
@@ -118,12 +119,12 @@ struct KubeletsCount {
   std::optional<std::int64_t> used, line_percent, next_bytes;
 };
 
-KubeletsCount count_of_node(const NodeSeen& node, const ThresholdRules& rules) {
+KubeletsCount count_of_node(const NodeSeen& node, const protect::ThresholdRules& rules) {
   return {node.memory_of_kubelet.transform([](MemoryBytes used) { return used.value; }),
           rules.memory_before_kubelet_percent, rules.kubelet_next_bytes};
 }
 
-KubeletsCount count_of_pods(const NodeSeen& node, const ThresholdRules& rules) {
+KubeletsCount count_of_pods(const NodeSeen& node, const protect::ThresholdRules& rules) {
   const Wide capacity = node.capacity.memory.value;
   return {node.left_to_pods.transform([&](MemoryBytes left) { return held(capacity - left.value); }),
           rules.pods_before_kubelet_percent, rules.pods_kubelet_next_bytes};
@@ -145,7 +146,8 @@ Outcome kubelets_gap(EvictFeature feature, const NodeSeen& node, const KubeletsC
 }
 
 // Our line, else the line before the kubelet's.
-Outcome node_memory_gap(EvictFeature feature, const NodeSeen& node, const ThresholdRules& rules, const UsedLine& line) {
+Outcome node_memory_gap(EvictFeature feature, const NodeSeen& node, const protect::ThresholdRules& rules,
+                        const UsedLine& line) {
   const auto used = node.memory.transform([](MemoryBytes of) { return of.value; });
   const KubeletsCount count = count_of_node(node, rules);
   Outcome out = used_gap(feature, line, node.capacity.memory.value, used);
@@ -155,7 +157,7 @@ Outcome node_memory_gap(EvictFeature feature, const NodeSeen& node, const Thresh
   return kubelets.gaps.empty() ? out : kubelets;
 }
 
-Outcome memory_gap(EvictFeature feature, const NodeSeen& node, const ThresholdRules& rules) {
+Outcome memory_gap(EvictFeature feature, const NodeSeen& node, const protect::ThresholdRules& rules) {
   const auto line = used_line(rules.memory_evict_percent, rules.memory_evict_lower_percent);
   if (!line || (feature == EvictFeature::kMemory && !rules.evict_priority)) return none(feature, Reason::kEvictUnfit);
   Outcome out = node_memory_gap(feature, node, rules, *line);
@@ -170,7 +172,7 @@ Outcome memory_gap(EvictFeature feature, const NodeSeen& node, const ThresholdRu
 // Ours: while all work stalls, a part of the memory is freed at each step, whatever the use is.
 Outcome pressure_gap(const NodeSeen& node, std::int64_t line) {
   constexpr EvictFeature kFeature = EvictFeature::kMemoryPressure;
-  if (line < 0 || line > kPressureMax_percent) return none(kFeature, Reason::kEvictUnfit);
+  if (line < 0 || line > model::kPressureMax_percent) return none(kFeature, Reason::kEvictUnfit);
   if (!node.memory_pressure_percent || node.capacity.memory.value <= 0) {
     return none(kFeature, Reason::kEvictNotMeasured);
   }
@@ -178,7 +180,7 @@ Outcome pressure_gap(const NodeSeen& node, std::int64_t line) {
   gap.feature = kFeature;
   gap.reason = Reason::kEvictMemoryPressure;
   gap.measure = Measure::kMemoryUsed;
-  gap.seen_percent = std::clamp<std::int64_t>(*node.memory_pressure_percent, 0, kPressureMax_percent);
+  gap.seen_percent = std::clamp<std::int64_t>(*node.memory_pressure_percent, 0, model::kPressureMax_percent);
   gap.line_percent = gap.goal_percent = line;
   if (gap.seen_percent > line) {
     gap.amount = memory_step(node);
@@ -194,7 +196,7 @@ struct FreeLine {
 };
 
 // The shortage of one kind. `free` may be any number.
-Outcome free_gap(Measure measure, Disk disk, const FreeLine& line, std::int64_t capacity, std::int64_t free) {
+Outcome free_gap(Measure measure, model::Disk disk, const FreeLine& line, std::int64_t capacity, std::int64_t free) {
   const bool bytes = measure == Measure::kDiskHeld;
   Gap gap;
   gap.feature = EvictFeature::kDisk;
@@ -211,11 +213,11 @@ Outcome free_gap(Measure measure, Disk disk, const FreeLine& line, std::int64_t 
 }
 
 bool is_disk_line(std::optional<std::int64_t> percent) {
-  return !percent || (*percent > 0 && *percent <= kDiskFreeMax_percent);
+  return !percent || (*percent > 0 && *percent <= model::kDiskFreeMax_percent);
 }
 
 // Reports the first that is short, else the one nearest to its line.
-Outcome disk_gaps(const NodeSeen& node, const EvictSettings& settings) {
+Outcome disk_gaps(const NodeSeen& node, const model::EvictSettings& settings) {
   constexpr EvictFeature kFeature = EvictFeature::kDisk;
   if (!is_disk_line(settings.disk_free_percent) || !is_disk_line(settings.inodes_free_percent)) {
     return none(kFeature, Reason::kEvictUnfit);
@@ -228,9 +230,9 @@ Outcome disk_gaps(const NodeSeen& node, const EvictSettings& settings) {
     if (first || nearer) out.verdict = its.verdict;
     out.gaps.insert(out.gaps.end(), its.gaps.begin(), its.gaps.end());
   };
-  for (std::size_t i = 0; i < kDisks; ++i) {
+  for (std::size_t i = 0; i < model::kDisks; ++i) {
     const auto& seen = node.disks[i];
-    const auto disk = static_cast<Disk>(i);
+    const auto disk = static_cast<model::Disk>(i);
     if (seen && settings.disk_free_percent && seen->bytes > 0) {
       const FreeLine line{*settings.disk_free_percent, settings.disk_kubelet_next_percent[i]};
       add(free_gap(Measure::kDiskHeld, disk, line, seen->bytes, seen->bytes_free));
@@ -249,12 +251,12 @@ struct SatisfactionLine {
   std::int64_t lower = 0;
   std::int64_t upper = 0;
   std::int64_t usage = 0;
-  CpuEvictPolicy policy = CpuEvictPolicy::kByRealLimit;
+  protect::CpuEvictPolicy policy = protect::CpuEvictPolicy::kByRealLimit;
 };
 
 // "BE satisfaction lower in (0,60], upper in (0,100) (100 is refused here though the webhook admits it), upper ≥ lower
 // else feature skipped".
-std::optional<SatisfactionLine> satisfaction_line(const ThresholdRules& rules) {
+std::optional<SatisfactionLine> satisfaction_line(const protect::ThresholdRules& rules) {
   const auto lower = rules.cpu_evict_satisfaction_lower_percent;
   const auto upper = rules.cpu_evict_satisfaction_upper_percent;
   const std::int64_t usage = rules.cpu_evict_usage_percent.value_or(kOfflineUsageLine_percent);
@@ -265,10 +267,10 @@ std::optional<SatisfactionLine> satisfaction_line(const ThresholdRules& rules) {
 
 // nullopt: unknown. "evictByAllocatable → node allocatable batch-cpu (0 → 1, missing → −1 ⇒ skip)"; work cannot run
 // with a real limit of 0, so 0 is no valid measurement.
-std::optional<CpuMilli> limit_of(const OfflineCpu& offline, CpuEvictPolicy policy) {
+std::optional<CpuMilli> limit_of(const OfflineCpu& offline, protect::CpuEvictPolicy policy) {
   if (!offline.limit || offline.limit->value < 0) return std::nullopt;
   if (offline.limit->value > 0) return offline.limit;
-  return policy == CpuEvictPolicy::kByAllocatable ? std::optional(CpuMilli{1}) : std::nullopt;
+  return policy == protect::CpuEvictPolicy::kByAllocatable ? std::optional(CpuMilli{1}) : std::nullopt;
 }
 
 struct Satisfaction {
@@ -291,7 +293,7 @@ std::optional<Satisfaction> satisfaction(const std::optional<OfflineCpu>& offlin
 }
 
 // "both window avg and latest must hold", "min of window and latest".
-Outcome offline_cpu_gap(const NodeSeen& node, const ThresholdRules& rules) {
+Outcome offline_cpu_gap(const NodeSeen& node, const protect::ThresholdRules& rules) {
   constexpr EvictFeature kFeature = EvictFeature::kBeCpu;
   const auto line = satisfaction_line(rules);
   if (!line) return none(kFeature, Reason::kEvictUnfit);
@@ -434,8 +436,8 @@ Outcome reclaim_gaps(std::span<const model::Reclaim> reclaim, std::span<const Ta
 }
 
 Outcome outcome_of(EvictFeature feature, const NodeSeen& node, std::span<const TaskSeen> tasks,
-                   const NodeRules& all_rules, const EvictSettings& settings) {
-  const ThresholdRules& rules = all_rules.threshold;
+                   const protect::NodeRules& all_rules, const model::EvictSettings& settings) {
+  const protect::ThresholdRules& rules = all_rules.threshold;
   switch (feature) {
     case EvictFeature::kBeCpu:
       return offline_cpu_gap(node, rules);
@@ -514,18 +516,19 @@ std::optional<EvictFeature> parse_evict_feature(std::string_view text) {
   return static_cast<EvictFeature>(found - kNames.begin());
 }
 
-bool is_asked_for(EvictFeature feature, const NodeRules& rules) {
+bool is_asked_for(EvictFeature feature, const protect::NodeRules& rules) {
   if (feature == EvictFeature::kReclaim) return !rules.reclaim.empty();
   if (!rules.threshold.enable) return false;
-  const EvictSettings settings = rules.evict_settings();
+  const model::EvictSettings settings = rules.evict_settings();
   if (feature == EvictFeature::kMemoryPressure) return settings.memory_pressure_percent.has_value();
   if (feature == EvictFeature::kDisk) return settings.disk_free_percent || settings.inodes_free_percent;
   return true;
 }
 
-Gaps gaps_of(const NodeSeen& node, std::span<const TaskSeen> tasks, const NodeRules& rules, EvictSwitches switches) {
+Gaps gaps_of(const NodeSeen& node, std::span<const TaskSeen> tasks, const protect::NodeRules& rules,
+             EvictSwitches switches) {
   Gaps out;
-  const EvictSettings settings = rules.evict_settings();
+  const model::EvictSettings settings = rules.evict_settings();
   for (std::size_t i = 0; i < kEvictFeatures; ++i) {
     const auto feature = static_cast<EvictFeature>(i);
     if (!switches.has(feature)) continue;
@@ -537,10 +540,10 @@ Gaps gaps_of(const NodeSeen& node, std::span<const TaskSeen> tasks, const NodeRu
   return out;
 }
 
-base::Duration cpu_window(const ThresholdRules& rules) {
+base::Duration cpu_window(const protect::ThresholdRules& rules) {
   using std::chrono::seconds;
   constexpr std::int64_t kMax_s = std::chrono::duration_cast<seconds>(kCpuWindowMax).count();
   return seconds(std::clamp<std::int64_t>(rules.cpu_evict_window_s.value_or(1), 1, kMax_s));
 }
 
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::evict

@@ -42,15 +42,15 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "model/disk.h"
 #include "model/qos.h"
 #include "model/reason.h"
 #include "model/resources.h"
-#include "policy/evict/disk.h"
-#include "policy/evict/settings.h"
+#include "model/settings/evict_settings.h"
 #include "policy/evict/task_seen.h"
-#include "policy/node_rules/node_rules.h"
+#include "policy/protect/node_rules.h"
 
-namespace tidemark::policy {
+namespace tidemark::policy::evict {
 
 // In the order in which Koordinator checks them.
 enum class EvictFeature : std::uint8_t {
@@ -85,7 +85,7 @@ struct Gap {
   // Allocatable features: the oversold class, kProd for native resources. Evicting work of another class would not
   // help.
   model::PriorityClass oversold = model::PriorityClass::kNone;
-  Disk disk = Disk::kKubelet;  // of kDisk: which one
+  model::Disk disk = model::Disk::kKubelet;  // of kDisk: which one
   // kReclaim: the class of work, "" without a class, and what it may continue to request.
   std::string work_class{};
   std::int64_t keep = 0;
@@ -134,7 +134,7 @@ struct NodeSeen {
   std::vector<Offered> offered;
   std::optional<std::int64_t> memory_pressure_percent;  // full, of the last ten seconds
   // nullopt: not read lately. Without kRuntime if both are one disk.
-  ByDisk<std::optional<DiskSeen>> disks;
+  model::ByDisk<std::optional<model::DiskSeen>> disks;
 };
 
 // The enabled features: by Koordinator's gates or by our manager.
@@ -182,10 +182,11 @@ struct Gaps {
 
 // Our features are checked if the settings have a line for them or the manager gives an order; the others have their
 // line in the rules.
-bool is_asked_for(EvictFeature feature, const NodeRules& rules);
+bool is_asked_for(EvictFeature feature, const protect::NodeRules& rules);
 
 // Total. Reports only enabled features.
-Gaps gaps_of(const NodeSeen& node, std::span<const TaskSeen> tasks, const NodeRules& rules, EvictSwitches switches);
+Gaps gaps_of(const NodeSeen& node, std::span<const TaskSeen> tasks, const protect::NodeRules& rules,
+             EvictSwitches switches);
 
 // Not terminal, and with a cgroup. A pending pod may have none yet; a running task without one has ended, and its
 // provider does not know yet.
@@ -200,6 +201,6 @@ std::int64_t requested_of_class(const model::Task& task, model::PriorityClass of
 std::int64_t requested_of_work(const model::Task& task, std::string_view work_class, Measure measure);
 
 // The window of the CPU features: max(a second, cpuEvictTimeWindowSeconds), at most kCpuWindowMax.
-base::Duration cpu_window(const ThresholdRules& rules);
+base::Duration cpu_window(const protect::ThresholdRules& rules);
 
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::evict

@@ -15,7 +15,7 @@
 
 #include "policy/evict/testing/stage.h"
 
-namespace tidemark::policy {
+namespace tidemark::policy::evict {
 namespace {
 
 using base::cat;
@@ -110,7 +110,7 @@ TEST(EvictFeature, HasKoordinatorsNames) {
 }
 
 TEST(CpuWindow, IsBounded) {
-  ThresholdRules rules;
+  protect::ThresholdRules rules;
   for (const std::int64_t wild : {INT64_MIN, std::int64_t{-1}, INT64_MAX}) {
     rules.cpu_evict_window_s = wild;
     EXPECT_EQ(cpu_window(rules), wild < 0 ? base::Duration(std::chrono::seconds(1)) : kCpuWindowMax);
@@ -143,7 +143,7 @@ struct GapAnyNode {
   NodeSeen node;
   std::vector<model::Task> tasks;
   std::vector<TaskSeen> seen;
-  NodeRules rules;
+  protect::NodeRules rules;
   EvictSwitches switches;
 
   Gaps gaps() const { return gaps_of(node, seen, rules, switches); }
@@ -155,8 +155,8 @@ std::optional<OfflineCpu> any_offline(Random& random) {
       {any_number(random, 20'000)}, {any_number(random, 60'000)}, amount<CpuMilli>(maybe(random, 20'000))};
 }
 
-ThresholdRules any_rules(Random& random) {
-  ThresholdRules rules;
+protect::ThresholdRules any_rules(Random& random) {
+  protect::ThresholdRules rules;
   rules.enable = random() % 12 != 0;
   rules.memory_evict_percent = any_number(random, 101);
   rules.memory_evict_lower_percent = maybe(random, 101);
@@ -169,16 +169,17 @@ ThresholdRules any_rules(Random& random) {
   rules.cpu_evict_lower_percent = maybe(random, 101);
   rules.cpu_allocatable_evict_percent = maybe(random, 200);
   rules.cpu_allocatable_evict_lower_percent = maybe(random, 100);
-  rules.cpu_evict_policy = random() % 2 == 0 ? CpuEvictPolicy::kByRealLimit : CpuEvictPolicy::kByAllocatable;
+  rules.cpu_evict_policy =
+      random() % 2 == 0 ? protect::CpuEvictPolicy::kByRealLimit : protect::CpuEvictPolicy::kByAllocatable;
   rules.evict_priority = maybe(random, 10'000);
   rules.allocatable_evict_priority = maybe(random, 9'000);
   return rules;
 }
 
-std::optional<DiskSeen> any_disk(Random& random) {
+std::optional<model::DiskSeen> any_disk(Random& random) {
   if (random() % 4 == 0) return std::nullopt;
-  return DiskSeen{any_number(random, 1'000'000), any_number(random, 500'000), any_number(random, 1'000'000),
-                  any_number(random, 500'000)};
+  return model::DiskSeen{any_number(random, 1'000'000), any_number(random, 500'000), any_number(random, 1'000'000),
+                         any_number(random, 500'000)};
 }
 
 GapAnyNode any_node(Random& random) {
@@ -205,7 +206,7 @@ GapAnyNode any_node(Random& random) {
   for (const model::Task& each : out.tasks) out.seen.push_back({&each, {}, {}});
   if (random() % 6 == 0) out.seen.push_back({});
   out.rules.threshold = any_rules(random);
-  EvictSettings& settings = out.rules.word.emplace().evict;
+  model::EvictSettings& settings = out.rules.word.emplace().evict;
   if (random() % 4 != 0) settings.memory_pressure_percent = any_number(random, 101);
   settings.disk_free_percent = maybe(random, 95);
   settings.inodes_free_percent = maybe(random, 95);
@@ -219,7 +220,7 @@ GapAnyNode any_node(Random& random) {
 }
 
 // What distinguishes the gaps of one step.
-using Which = std::tuple<EvictFeature, PriorityClass, Disk, Measure, std::string>;
+using Which = std::tuple<EvictFeature, PriorityClass, model::Disk, Measure, std::string>;
 Which which(const Gap& gap) {
   return {gap.feature, gap.oversold, gap.disk, gap.measure, gap.work_class};
 }
@@ -276,7 +277,7 @@ TEST(GapProperty, NeverExceedsTheUse) {
         ASSERT_LE(gap.amount, node.node.memory->value);
       }
       if (gap.feature != EvictFeature::kDisk) continue;
-      const DiskSeen& disk = *node.node.disks[static_cast<std::size_t>(gap.disk)];
+      const model::DiskSeen& disk = *node.node.disks[static_cast<std::size_t>(gap.disk)];
       const bool bytes = gap.measure == Measure::kDiskHeld;
       ASSERT_LE(gap.amount, bytes ? disk.bytes : disk.inodes);
       ASSERT_LE(gap.amount + std::max<std::int64_t>(bytes ? disk.bytes_free : disk.inodes_free, 0),
@@ -332,4 +333,4 @@ TEST(GapProperty, MoreUseNeverLowersAGap) {
 }
 
 }  // namespace
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::evict

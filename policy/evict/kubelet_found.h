@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <optional>
 
-#include "policy/doctor/eviction_threshold.h"
+#include "policy/evict/eviction_threshold.h"
 
-namespace tidemark::policy {
+namespace tidemark::policy::evict {
 
 // Use changes by this much within the seconds between two passes.
 inline constexpr std::int64_t kRoomPercent = 5;
@@ -29,4 +29,4 @@ struct KubeletFound {
   bool operator==(const KubeletFound&) const = default;
 };
 
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::evict

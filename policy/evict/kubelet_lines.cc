@@ -4,9 +4,9 @@
 #include <optional>
 #include <utility>
 
-#include "policy/evict/settings.h"
+#include "model/settings/evict_settings.h"
 
-namespace tidemark::policy {
+namespace tidemark::policy::evict {
 namespace {
 
 constexpr std::int64_t kKubeletPercent = 100;
@@ -42,12 +42,13 @@ struct DiskSignals {
 };
 
 // If both are one disk, the kubelet's own has the thresholds of both.
-ByDisk<std::optional<std::int64_t>> free_by_disk(const KubeletFound& kubelet, const DiskSignals& signals,
-                                                 const ByDisk<std::int64_t>& capacities, bool one_disk) {
-  constexpr auto kOwn = static_cast<std::size_t>(Disk::kKubelet), kRuntime = static_cast<std::size_t>(Disk::kRuntime);
+model::ByDisk<std::optional<std::int64_t>> free_by_disk(const KubeletFound& kubelet, const DiskSignals& signals,
+                                                        const model::ByDisk<std::int64_t>& capacities, bool one_disk) {
+  constexpr auto kOwn = static_cast<std::size_t>(model::Disk::kKubelet),
+                 kRuntime = static_cast<std::size_t>(model::Disk::kRuntime);
   const auto own = free_percent(kubelet, signals.nodefs, capacities[kOwn]);
   const auto runtime = free_percent(kubelet, signals.imagefs, capacities[one_disk ? kOwn : kRuntime]);
-  ByDisk<std::optional<std::int64_t>> out;
+  model::ByDisk<std::optional<std::int64_t>> out;
   out[kOwn] = one_disk ? larger(own, runtime) : own;
   out[kRuntime] = runtime;
   return out;
@@ -68,14 +69,15 @@ std::int64_t line_before(std::int64_t kubelet, std::int64_t ours) {
 }
 
 // Our line already lies before the kubelet's.
-void draw_before_pods(ThresholdRules& rules, const std::optional<EvictionThreshold>& hard, std::int64_t capacity) {
+void draw_before_pods(protect::ThresholdRules& rules, const std::optional<EvictionThreshold>& hard,
+                      std::int64_t capacity) {
   const auto kubelet_free = free_percent(hard, capacity);
   if (!kubelet_free) return;
   rules.pods_before_kubelet_percent = line_before(kKubeletPercent - *kubelet_free, rules.memory_evict_percent);
   rules.pods_kubelet_next_bytes = next_bytes(hard, capacity);
 }
 
-void move_memory(ThresholdRules& rules, const KubeletFound& found, std::int64_t capacity,
+void move_memory(protect::ThresholdRules& rules, const KubeletFound& found, std::int64_t capacity,
                  std::vector<LineBeforeKubelet>& moved) {
   const auto kubelet_free = free_percent(found, &EvictionThresholds::memory_available, capacity);
   if (!kubelet_free) return;
@@ -96,32 +98,33 @@ void move_memory(ThresholdRules& rules, const KubeletFound& found, std::int64_t 
 
 struct FreeLines {
   std::optional<std::int64_t>& ours;
-  ByDisk<std::optional<std::int64_t>>& kubelet_next;
+  model::ByDisk<std::optional<std::int64_t>>& kubelet_next;
 };
 
-void move_free(EvictLine which, FreeLines lines, const ByDisk<std::optional<std::int64_t>>& kubelet,
+void move_free(EvictLine which, FreeLines lines, const model::ByDisk<std::optional<std::int64_t>>& kubelet,
                std::vector<LineBeforeKubelet>& moved) {
   std::optional<std::int64_t>& line = lines.ours;
   const auto first = larger(kubelet[0], kubelet[1]);
   if (!line || !first) return;
-  const std::int64_t holds = std::min(*first + kRoomPercent, kDiskFreeMax_percent);
+  const std::int64_t holds = std::min(*first + kRoomPercent, model::kDiskFreeMax_percent);
   if (*line <= *first && *line < holds) {
     moved.push_back({which, *line, *first, holds});
     line = holds;
   }
-  for (std::size_t at = 0; at < kDisks; ++at) {
+  for (std::size_t at = 0; at < model::kDisks; ++at) {
     if (kubelet[at]) lines.kubelet_next[at] = std::min(*line, *kubelet[at] + kNextPercent);
   }
 }
 
 }  // namespace
 
-LinesUnderKubelet under_kubelet(NodeRules rules, const KubeletFound& kubelet, const LineCapacities& capacities) {
+LinesUnderKubelet under_kubelet(protect::NodeRules rules, const KubeletFound& kubelet,
+                                const LineCapacities& capacities) {
   LinesUnderKubelet out{std::move(rules), {}};
   using Thresholds = EvictionThresholds;
   if (out.rules.threshold.enable) move_memory(out.rules.threshold, kubelet, capacities.memory.value, out.moved);
   if (!out.rules.word || !out.rules.threshold.enable) return out;
-  EvictSettings& lines = out.rules.word->evict;
+  model::EvictSettings& lines = out.rules.word->evict;
   move_free(EvictLine::kDiskFree, {lines.disk_free_percent, lines.disk_kubelet_next_percent},
             free_by_disk(kubelet, {&Thresholds::nodefs_available, &Thresholds::imagefs_available}, capacities.bytes,
                          capacities.one_disk),
@@ -133,4 +136,4 @@ LinesUnderKubelet under_kubelet(NodeRules rules, const KubeletFound& kubelet, co
   return out;
 }
 
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::evict

@@ -27,12 +27,12 @@
 #include <cstdint>
 #include <vector>
 
+#include "model/disk.h"
 #include "model/resources.h"
-#include "policy/evict/disk.h"
 #include "policy/evict/kubelet_found.h"
-#include "policy/node_rules/node_rules.h"
+#include "policy/protect/node_rules.h"
 
-namespace tidemark::policy {
+namespace tidemark::policy::evict {
 
 // Closer than kRoomPercent: use between both evicts offline work only within the grant.
 inline constexpr std::int64_t kNextPercent = 2;
@@ -44,7 +44,7 @@ enum class EvictLine : std::uint8_t { kMemory, kDiskFree, kInodesFree };
 // 0: unknown; thresholds in percent need none.
 struct LineCapacities {
   model::MemoryBytes memory{};
-  ByDisk<std::int64_t> bytes{}, inodes{};
+  model::ByDisk<std::int64_t> bytes{}, inodes{};
   bool one_disk = true;  // the container runtime has no disk of its own
   bool operator==(const LineCapacities&) const = default;
 };
@@ -56,11 +56,12 @@ struct LineBeforeKubelet {
 };
 
 struct LinesUnderKubelet {
-  NodeRules rules;
+  protect::NodeRules rules;
   std::vector<LineBeforeKubelet> moved;  // in the order of EvictLine
 };
 
 // Total. A value stays unchanged if the kubelet has no threshold, or if the capacity is unknown.
-LinesUnderKubelet under_kubelet(NodeRules rules, const KubeletFound& kubelet, const LineCapacities& capacities);
+LinesUnderKubelet under_kubelet(protect::NodeRules rules, const KubeletFound& kubelet,
+                                const LineCapacities& capacities);
 
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::evict

@@ -7,16 +7,16 @@
 #include <random>
 #include <vector>
 
-namespace tidemark::policy {
+namespace tidemark::policy::evict {
 namespace {
 
 constexpr EvictionThreshold share(std::int64_t percent) {
   return {0, percent * 1000};
 }
 
-NodeRules rules(std::int64_t memory, std::optional<std::int64_t> lower = {}, std::optional<std::int64_t> disk = {},
-                std::optional<std::int64_t> inodes = {}) {
-  NodeRules out;
+protect::NodeRules rules(std::int64_t memory, std::optional<std::int64_t> lower = {},
+                         std::optional<std::int64_t> disk = {}, std::optional<std::int64_t> inodes = {}) {
+  protect::NodeRules out;
   out.threshold.enable = true;
   out.threshold.memory_evict_percent = memory;
   out.threshold.memory_evict_lower_percent = lower;
@@ -36,7 +36,7 @@ KubeletFound kubelet() {
 }
 
 TEST(KubeletLines, LineBelowTheKubeletsStaysUnchanged) {
-  NodeRules said = rules(89, 80, 16, 6);
+  protect::NodeRules said = rules(89, 80, 16, 6);
   const auto got = under_kubelet(said, kubelet(), {});
   said.threshold.memory_before_kubelet_percent = said.threshold.pods_before_kubelet_percent = 89;
   said.word->evict.disk_kubelet_next_percent = {16, 16};
@@ -59,13 +59,13 @@ TEST(KubeletLines, PodLimitUsesOnlyTheHardThreshold) {
   KubeletFound found;
   found.hard.memory_available = EvictionThreshold{100 * kMiB, 0};
   found.soft.memory_available = EvictionThreshold{0, 10'000, true};
-  const ThresholdRules both = under_kubelet(rules(95), found, capacities).rules.threshold;
+  const protect::ThresholdRules both = under_kubelet(rules(95), found, capacities).rules.threshold;
   EXPECT_EQ(both.memory_before_kubelet_percent, 85) << "the soft one, of the node";
   EXPECT_EQ(both.kubelet_next_bytes, 12'000 * kMiB);
   EXPECT_EQ(both.pods_before_kubelet_percent, 94);
   EXPECT_EQ(both.pods_kubelet_next_bytes, 612 * kMiB);
   found.hard.memory_available.reset();
-  const ThresholdRules soft = under_kubelet(rules(95), found, capacities).rules.threshold;
+  const protect::ThresholdRules soft = under_kubelet(rules(95), found, capacities).rules.threshold;
   EXPECT_EQ(soft.memory_before_kubelet_percent, 85);
   EXPECT_EQ(soft.pods_before_kubelet_percent, std::nullopt) << "what is left to pods is passed over";
   EXPECT_EQ(soft.pods_kubelet_next_bytes, std::nullopt);
@@ -78,7 +78,7 @@ TEST(KubeletLines, KubeletIsNextRightBeforeItsThreshold) {
   EXPECT_EQ(next(40), 17) << "15 % and a little";
   EXPECT_EQ(next(16), 16) << "no sooner than our line";
   EXPECT_EQ(next(5), 17) << "a line that was moved";
-  const NodeRules untold = under_kubelet(rules(70, {}, 40), {}, {}).rules;
+  const protect::NodeRules untold = under_kubelet(rules(70, {}, 40), {}, {}).rules;
   EXPECT_EQ(untold.threshold.kubelet_next_bytes, std::nullopt);
   EXPECT_EQ(untold.word->evict.disk_kubelet_next_percent[0], std::nullopt);
 }
@@ -141,7 +141,7 @@ TEST(KubeletLines, RuntimeDiskUsesItsOwnSize) {
 }
 
 TEST(KubeletLines, EachDiskIsNextByItsOwnThreshold) {
-  using Next = ByDisk<std::optional<std::int64_t>>;
+  using Next = model::ByDisk<std::optional<std::int64_t>>;
   const auto next = [](const KubeletFound& found) {
     const LineCapacities two{.one_disk = false};
     return under_kubelet(rules(70, {}, 40), found, two).rules.word->evict.disk_kubelet_next_percent;
@@ -153,10 +153,10 @@ TEST(KubeletLines, EachDiskIsNextByItsOwnThreshold) {
 }
 
 TEST(KubeletLines, UnsetLineStaysUnset) {
-  NodeRules off = rules(99, {}, 1, 1);
+  protect::NodeRules off = rules(99, {}, 1, 1);
   off.threshold.enable = false;
   EXPECT_EQ(under_kubelet(off, kubelet(), {}).rules, off);
-  NodeRules peers = rules(70);
+  protect::NodeRules peers = rules(70);
   peers.word.reset();
   // As the kubelet counts, before its own.
   peers.threshold.memory_before_kubelet_percent = peers.threshold.pods_before_kubelet_percent = 85;
@@ -177,11 +177,11 @@ TEST(KubeletLines, Property) {
     found.hard.nodefs_available = any();
     const model::MemoryBytes memory{static_cast<std::int64_t>(random() >> (1 + random() % 62))};
     const LineCapacities capacities{.memory = memory, .bytes = {memory.value, 0}};
-    const NodeRules said = rules(static_cast<std::int64_t>(random() % 101), {}, random() % 91);
+    const protect::NodeRules said = rules(static_cast<std::int64_t>(random() % 101), {}, random() % 91);
     const auto got = under_kubelet(said, found, capacities);
     ASSERT_LE(got.rules.threshold.memory_evict_percent, std::max<std::int64_t>(said.threshold.memory_evict_percent, 1));
     ASSERT_GE(got.rules.word->evict.disk_free_percent, said.word->evict.disk_free_percent);
-    ASSERT_LE(got.rules.word->evict.disk_free_percent, kDiskFreeMax_percent);
+    ASSERT_LE(got.rules.word->evict.disk_free_percent, model::kDiskFreeMax_percent);
     ASSERT_EQ(under_kubelet(got.rules, found, capacities).rules, got.rules);
     for (const LineBeforeKubelet& each : got.moved) {
       if (each.line == EvictLine::kMemory && each.kubelet > kRoomPercent) ASSERT_LT(each.holds, each.kubelet);
@@ -190,4 +190,4 @@ TEST(KubeletLines, Property) {
 }
 
 }  // namespace
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::evict

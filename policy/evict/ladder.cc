@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "policy/budget/budget.h"
-#include "policy/limits/task_groups.h"
+#include "policy/evict/budget/budget.h"
+#include "policy/protect/limits/task_groups.h"
 
-namespace tidemark::policy {
+namespace tidemark::policy::evict {
 namespace {
 
 using base::Duration;
@@ -93,7 +93,7 @@ void Ladder::keep_time() {
   }
   for (Leaving& one : state_.leaving) {
     one.since = std::min(one.since, now_);
-    one.deadline = std::min(one.deadline, now_ + kEvictGraceMax);
+    one.deadline = std::min(one.deadline, now_ + model::kEvictGraceMax);
     if (one.counted) one.counted = std::min(*one.counted, now_);
   }
 }
@@ -224,7 +224,8 @@ void Ladder::end_as_told(Leaving& one, WallTime ends) const {
   if (is_unanswered(one)) leave(one);
   if (one.stage != EvictStage::kLeaving || one.ends == ends) return;
   one.ends = ends;
-  const MonotonicTime own = now_ + std::min(until(ends, wall_, kEvictGraceMax) + kEndedLate, kEvictGraceMax);
+  const MonotonicTime own =
+      now_ + std::min(until(ends, wall_, model::kEvictGraceMax) + kEndedLate, model::kEvictGraceMax);
   one.deadline = std::max(one.since + grace_, own);
 }
 
@@ -331,9 +332,9 @@ bool Ladder::holds_on(const Leaving& one) const {
 }
 
 bool Ladder::ends_anyway(const model::Task& task) const {
-  if (!task.deleted || !is_here(task) || !is_offline(task)) return false;
-  const Duration left = until(*task.deleted, wall_, kEvictGraceMax + kEndedLate);
+  if (!task.deleted || !is_here(task) || !protect::is_offline(task)) return false;
+  const Duration left = until(*task.deleted, wall_, model::kEvictGraceMax + kEndedLate);
   return left <= grace_ && left > -kEndedLate;
 }
 
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::evict

@@ -12,7 +12,7 @@
 #include "model/task.h"
 #include "policy/evict/evict.h"
 
-namespace tidemark::policy {
+namespace tidemark::policy::evict {
 
 // CPU features, and Reclaim, which shares their cool-down.
 bool is_of_cpu(EvictFeature feature);
@@ -80,4 +80,4 @@ class Ladder {
   bool disk_refused_ = false;
 };
 
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::evict

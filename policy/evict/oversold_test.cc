@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "policy/evict/evict.h"
 
-namespace tidemark::policy {
+namespace tidemark::policy::evict {
 namespace {
 
 using base::cat;
@@ -58,7 +58,7 @@ struct OversoldWorld {
   std::vector<TaskSeen> tasks;
   std::int64_t requested = 0, gives = 0;
   NodeSeen node;
-  NodeRules rules;
+  protect::NodeRules rules;
   EvictSwitches switches;
 };
 
@@ -74,8 +74,8 @@ TEST(Oversold, EvictsOnlyTheOversoldAmount) {
   int arbitrated = 0;
   for (int i = 0; i < 3'000; ++i) {
     const OversoldWorld world(random);
-    const auto step = evict({}, {world.node, world.tasks, {}, kEvictionsPerHourMax, true}, world.rules, world.switches,
-                            kMono, kOversoldNow);
+    const auto step = evict({}, {world.node, world.tasks, {}, model::kEvictionsPerHourMax, true}, world.rules,
+                            world.switches, kMono, kOversoldNow);
     NodeSeen fits = world.node;
     fits.oversold.reset();
     const Gaps plain = gaps_of(fits, world.tasks, world.rules, world.switches);
@@ -113,4 +113,4 @@ TEST(Oversold, EvictsOnlyTheOversoldAmount) {
 }
 
 }  // namespace
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::evict

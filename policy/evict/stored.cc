@@ -10,7 +10,7 @@
 #include "base/json.h"
 #include "base/text.h"
 
-namespace tidemark::policy {
+namespace tidemark::policy::evict {
 namespace {
 
 using base::MonotonicTime;
@@ -70,7 +70,7 @@ class Reader {
         json_.string(of_boot);
       } else if (key == "hour") {
         json_.array([&] {
-          if (state_.hour.size() == static_cast<std::size_t>(kEvictionsPerHourMax))
+          if (state_.hour.size() == static_cast<std::size_t>(model::kEvictionsPerHourMax))
             return json_.fail_here("too many evictions in the hour");
           state_.hour.push_back(read_time());
         });
@@ -199,4 +199,4 @@ EvictState evict_state_after(EvictState before, MonotonicTime now) {
   return before;
 }
 
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::evict

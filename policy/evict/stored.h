@@ -19,7 +19,7 @@
 #include "base/result.h"
 #include "policy/evict/evict.h"
 
-namespace tidemark::policy {
+namespace tidemark::policy::evict {
 
 inline constexpr std::int64_t kEvictStoredSchema = 1;
 inline constexpr std::size_t kEvictStoredBytesMax = std::size_t{1} << 20;
@@ -31,4 +31,4 @@ Result<EvictState> decode_evictions(std::string_view text, std::string_view boot
 // The state of an agent that continues: `before` and the pause of every start.
 EvictState evict_state_after(EvictState before, base::MonotonicTime now);
 
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::evict

@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 
-namespace tidemark::policy {
+namespace tidemark::policy::evict {
 namespace {
 
 using namespace std::chrono_literals;
@@ -116,9 +116,9 @@ TEST(StoredEvictions, ContinuesFromAnyTimes) {
                                      "b1");
   ASSERT_TRUE(read) << read.error().message;
   const NodeSeen node;
-  const NodeRules rules;
+  const protect::NodeRules rules;
   EXPECT_TRUE(evict(evict_state_after(*read, kNow), {node, {}, {}, 0, true}, rules, {}, kNow, {}).plan.orders.empty());
 }
 
 }  // namespace
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::evict

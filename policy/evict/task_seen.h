@@ -4,21 +4,21 @@
 #include <cstdint>
 #include <optional>
 
+#include "model/disk.h"
 #include "model/resources.h"
 #include "model/task.h"
-#include "policy/evict/disk.h"
 
-namespace tidemark::policy {
+namespace tidemark::policy::evict {
 
 struct TaskSeen {
   const model::Task* task = nullptr;         // outlives the step
   std::optional<model::CpuMilli> cpu;        // used by its whole cgroup; nullopt: not measured
   std::optional<model::MemoryBytes> memory;  // freed by its end
-  ByDisk<DiskHeld> disks{};
+  model::ByDisk<model::DiskHeld> disks{};
   // To all disks together, since its cgroup was created; nullopt: not measured. Cgroup v1 counts only writes that
   // bypass the page cache.
   std::optional<std::int64_t> written_bytes{};
   bool in_pods = true;  // it is in kubepods: its use counts towards the limit of all pods
 };
 
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::evict

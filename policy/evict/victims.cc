@@ -6,9 +6,9 @@
 #include <string_view>
 #include <tuple>
 
-#include "policy/limits/task_groups.h"
+#include "policy/protect/limits/task_groups.h"
 
-namespace tidemark::policy {
+namespace tidemark::policy::evict {
 namespace {
 
 using model::Task;
@@ -28,7 +28,7 @@ bool is_marked(const Task& task, std::optional<std::int64_t> priority) {
   return there && task.eviction_enabled && priority && task.priority_value <= *priority;
 }
 
-bool fits_feature(const Task& task, EvictFeature feature, const ThresholdRules& rules) {
+bool fits_feature(const Task& task, EvictFeature feature, const protect::ThresholdRules& rules) {
   switch (feature) {
     case EvictFeature::kBeCpu:
     case EvictFeature::kBeMemory:
@@ -67,7 +67,7 @@ struct Part {
   bool whole = false;  // nothing else is held
 };
 Part part_of(const TaskSeen& seen, const Gap& gap) {
-  const DiskHeld& its = seen.disks[static_cast<std::size_t>(gap.disk)];
+  const model::DiskHeld& its = seen.disks[static_cast<std::size_t>(gap.disk)];
   const std::int64_t amount = std::max<std::int64_t>(gap.measure == Measure::kDiskHeld ? its.bytes : its.inodes, 0);
   return {amount, is_worth_it(amount, gap.amount), its.whole};
 }
@@ -82,8 +82,8 @@ Sight sight_of(const TaskSeen& seen, const Gap& gap) {
   return part.whole ? Sight::kSeen : Sight::kUnseen;
 }
 
-const WorkClass* class_of(const Task& task, std::span<const WorkClass> classes) {
-  const auto found = std::ranges::find(classes, task.identity.work_class, &WorkClass::name);
+const model::WorkClass* class_of(const Task& task, std::span<const model::WorkClass> classes) {
+  const auto found = std::ranges::find(classes, task.identity.work_class, &model::WorkClass::name);
   return found == classes.end() ? nullptr : &*found;
 }
 
@@ -92,7 +92,7 @@ std::int64_t whole_seconds(Wide nanoseconds) {
   return static_cast<std::int64_t>(std::max<Wide>(nanoseconds, 0) / kSecond);
 }
 
-std::int64_t lost_seconds(const Task& task, const WorkClass* work, base::WallTime now) {
+std::int64_t lost_seconds(const Task& task, const model::WorkClass* work, base::WallTime now) {
   const auto begun = task.started ? task.started : task.created;
   const std::int64_t age =
       begun ? whole_seconds(Wide{now.since_epoch.count()} - begun->since_epoch.count()) : std::int64_t{0};
@@ -102,7 +102,7 @@ std::int64_t lost_seconds(const Task& task, const WorkClass* work, base::WallTim
   return work != nullptr && work->checkpointing ? std::min(lost, restart) : std::max(lost, restart);
 }
 
-std::int64_t lost_core_seconds(const TaskSeen& seen, const WorkClass* work, base::WallTime now) {
+std::int64_t lost_core_seconds(const TaskSeen& seen, const model::WorkClass* work, base::WallTime now) {
   const Wide cores = std::max(seen.cpu.value_or(model::CpuMilli{}), kCoresLostMin).value;
   const Wide worked = cores * lost_seconds(*seen.task, work, now);
   const Wide held = std::max<std::int64_t>(seen.task->held_bytes.value_or(0), 0);
@@ -180,7 +180,7 @@ bool is_ours_to_end(const Task& task) {
     case TaskKind::kPod:
       return !task.fixed && model::is_offline(task.qos_raw, task.priority_raw);
     case TaskKind::kCopilotTask:
-      return is_offline(task);
+      return protect::is_offline(task);
     case TaskKind::kHostApplication:
       return false;
   }
@@ -235,7 +235,7 @@ std::vector<Victim> victims(std::span<const TaskSeen> tasks, const Gap& gap, std
   std::vector<Victim> out;
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     if (!may_go(tasks[i], gap, rules)) continue;
-    const WorkClass* work = class_of(*tasks[i].task, rules.classes);
+    const model::WorkClass* work = class_of(*tasks[i].task, rules.classes);
     out.push_back({i, release_of(tasks[i], gap), work == nullptr ? kNoClass : work->order,
                    lost_core_seconds(tasks[i], work, now), sight_of(tasks[i], gap)});
   }
@@ -257,4 +257,4 @@ std::vector<Victim> victims(std::span<const TaskSeen> tasks, const Gap& gap, std
   return out;
 }
 
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::evict

@@ -15,7 +15,8 @@
 // For the limit of all pods only tasks in kubepods: YARN's may be outside, and then free nothing of that limit.
 //
 // Online work never: neither Koordinator's label nor a priority makes it a victim. A pod is offline if our manager lets
-// an agent evict it (policy/admission/eviction.h), a copilot's task if is_offline (policy/limits) is true; a host
+// an agent evict it (policy/admission/eviction.h), a copilot's task if is_offline (policy/protect/limits) is true; a
+// host
 // application belongs to its owner.
 //
 // The order, first victims first:
@@ -61,10 +62,10 @@
 #include "base/clock.h"
 #include "policy/evict/gap.h"
 #include "policy/evict/task_seen.h"
-#include "policy/node_rules/node_rules.h"
-#include "policy/pools/pools.h"
+#include "policy/protect/node_rules.h"
+#include "policy/waterline/pools.h"
 
-namespace tidemark::policy {
+namespace tidemark::policy::evict {
 
 // Recreating it costs about this: one core writes a hundred megabytes of shuffle in a second.
 inline constexpr std::int64_t kHeldBytesPerCoreSecond = 100 * 1000 * 1000;
@@ -77,10 +78,10 @@ inline constexpr std::int64_t kLostMin_core_seconds = 1;
 inline constexpr std::int64_t kWorthPart = 10;
 
 struct VictimRules {
-  const ThresholdRules& threshold;
-  std::span<const WorkClass> classes;  // by ascending order
-  std::string_view business;           // the pool's own; "": unset
-  bool yarn_preempts = false;          // its ResourceManager preempts YARN's tasks
+  const protect::ThresholdRules& threshold;
+  std::span<const model::WorkClass> classes;  // by ascending order
+  std::string_view business;                  // the pool's own; "": unset
+  bool yarn_preempts = false;                 // its ResourceManager preempts YARN's tasks
 };
 
 // Offline work that neither the node nor another owner controls: only such work is ever asked to end.
@@ -118,4 +119,4 @@ bool is_seen_to_hold(const Victim& victim, const Gap& gap);
 std::vector<Victim> victims(std::span<const TaskSeen> tasks, const Gap& gap, std::int64_t missing,
                             const VictimRules& rules, base::WallTime now);
 
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::evict

@@ -16,7 +16,7 @@
 #include "policy/admission/eviction.h"
 #include "policy/evict/testing/stage.h"
 
-namespace tidemark::policy {
+namespace tidemark::policy::evict {
 namespace {
 
 using base::cat;
@@ -141,8 +141,8 @@ std::int64_t any_number(Random& random, std::int64_t below) {
 struct AnyNode {
   std::vector<model::Task> tasks;
   std::vector<TaskSeen> seen;
-  ThresholdRules threshold;
-  std::vector<WorkClass> classes;
+  protect::ThresholdRules threshold;
+  std::vector<model::WorkClass> classes;
   base::WallTime now;
 
   VictimRules rules() const { return {threshold, classes, "search"}; }
@@ -183,7 +183,7 @@ AnyNode any_node(Random& random) {
     if (random() % 5 != 0) seen.cpu = model::CpuMilli{any_number(random, 9000)};
     if (random() % 5 != 0) seen.memory = model::MemoryBytes{any_number(random, 9'000'000'000)};
     if (random() % 3 != 0) seen.written_bytes = any_number(random, 9'000);
-    for (DiskHeld& disk : seen.disks) {
+    for (model::DiskHeld& disk : seen.disks) {
       if (random() % 3 != 0) disk = {any_number(random, 9'000'000), any_number(random, 9'000), random() % 2 == 0};
     }
     out.seen.push_back(seen);
@@ -194,7 +194,7 @@ AnyNode any_node(Random& random) {
     out.threshold.allocatable_evict_priority = random() % 3 == 0 ? any_number(random, 10'000) : 7999;
   if (random() % 3 != 0) {
     for (const std::string_view name : {"transcode", "training", "spark"}) {
-      WorkClass work;
+      model::WorkClass work;
       work.name = name;
       work.order = static_cast<std::int64_t>(out.classes.size() + 1) * 10;
       work.restart_cost = base::Duration(any_number(random, 1'000'000'000'000));
@@ -214,7 +214,7 @@ std::vector<Gap> all_gaps() {
       for (const auto measure : {Measure::kDiskHeld, Measure::kInodesHeld}) {
         Gap gap = gap_for(feature);
         gap.measure = measure;
-        gap.disk = measure == Measure::kDiskHeld ? Disk::kRuntime : Disk::kKubelet;
+        gap.disk = measure == Measure::kDiskHeld ? model::Disk::kRuntime : model::Disk::kKubelet;
         gap.amount = 40'000;
         out.push_back(gap);
       }
@@ -293,7 +293,7 @@ TEST(VictimProperty, DiskEvictsTasksThatHelpOrOneThatIsUnknown) {
     const AnyNode node = any_node(random);
     const Gap gap = all_gaps().back();
     for (const Victim& each : victims(node.seen, gap, gap.amount, node.rules(), node.now)) {
-      const DiskHeld& its = node.seen[each.task].disks[static_cast<std::size_t>(gap.disk)];
+      const model::DiskHeld& its = node.seen[each.task].disks[static_cast<std::size_t>(gap.disk)];
       if (each.sight == Sight::kSeen) {
         ASSERT_GE(its.inodes, gap.amount / kWorthPart);
         ASSERT_EQ(each.release, its.inodes);
@@ -449,7 +449,7 @@ TEST(VictimProperty, ManagerAllowsEveryVictim) {
                                          kClasses[static_cast<std::size_t>(each.task->priority_raw)],
                                          R"("}},"spec":{"nodeName":"n","containers":[{"name":"c"}]}})"));
         ASSERT_TRUE(pod);
-        ASSERT_EQ(refuse_eviction({"n", "u"}, *pod), std::nullopt);
+        ASSERT_EQ(admission::refuse_eviction({"n", "u"}, *pod), std::nullopt);
         ++asked;
       }
     }
@@ -521,4 +521,4 @@ TEST(AnyVictims, YarnReordersOnlyItsOwnTasks) {
 }
 
 }  // namespace
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::evict

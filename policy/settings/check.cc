@@ -12,7 +12,7 @@
 #include "policy/settings/selectors.h"
 #include "policy/settings/walk.h"
 
-namespace tidemark::policy {
+namespace tidemark::policy::settings {
 namespace {
 
 using base::cat;
@@ -173,7 +173,7 @@ class DocumentCheck {
   void network(const Json& qos) {
     Json system = Json::object();
     const std::string_view text = text_of(edit_.after, kSystemKey);
-    if (edit_.parity == Profile::kKoordinator || !text.empty()) {
+    if (edit_.parity == model::Profile::kKoordinator || !text.empty()) {
       // Trap: Koordinator reads system-config here too, and treats a missing one as broken.
       auto parsed = Json::parse(text);
       if (!parsed || !parsed->is_object()) {
@@ -304,4 +304,4 @@ std::string_view peer_reason(model::Reason reason) {
   }
 }
 
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::settings

@@ -14,9 +14,9 @@
 
 #include "model/reason.h"
 #include "model/selector.h"
-#include "policy/profile.h"
+#include "model/settings/profile.h"
 
-namespace tidemark::policy {
+namespace tidemark::policy::settings {
 
 inline constexpr std::size_t kSettingsProblemsMax = 50;                // reported for one edit; the rest is counted
 inline constexpr std::size_t kSettingsStrategiesMax = 1000;            // node strategies of one key
@@ -37,7 +37,7 @@ struct SettingsEdit {
   std::span<const SettingsKey> after;
   std::span<const LabelledNode> nodes;  // of the cluster
   bool names_needed = false;            // node strategies must have names, each its own
-  Profile parity = Profile::kKoordinator;
+  model::Profile parity = model::Profile::kKoordinator;
 };
 
 struct SettingsProblem {
@@ -70,4 +70,4 @@ SettingsVerdict check_settings(const SettingsEdit& edit);
 // Koordinator's word for it: ParseConfigFail, ConfigParamInvalid, NodeStrategiesOverlap, ExistNodeConfict (sic).
 std::string_view peer_reason(model::Reason reason);
 
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::settings

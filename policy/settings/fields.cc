@@ -2,7 +2,7 @@
 
 #include <array>
 
-namespace tidemark::policy {
+namespace tidemark::policy::settings {
 namespace {
 
 using Field = SettingsField;
@@ -260,4 +260,4 @@ std::span<const SettingsDocument> settings_documents() {
   return kDocuments;
 }
 
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::settings

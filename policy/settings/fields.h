@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-namespace tidemark::policy {
+namespace tidemark::policy::settings {
 
 struct SettingsShape;
 
@@ -67,4 +67,4 @@ struct SettingsDocument {
 // In the order in which they are looked at.
 std::span<const SettingsDocument> settings_documents();
 
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::settings

@@ -10,7 +10,7 @@
 #include "model/quantity.h"
 #include "policy/settings/walk.h"
 
-namespace tidemark::policy {
+namespace tidemark::policy::settings {
 namespace {
 
 using base::cat;
@@ -99,7 +99,7 @@ class Checker {
       return report_.error(Reason::kSettingsInvalid, place, "network requests as shares and as amounts",
                            "one form for all requests of a strategy");
     }
-    const bool raw = report_.parity() == Profile::kKoordinator;
+    const bool raw = report_.parity() == model::Profile::kKoordinator;
     direction(place, "ingressRequest", requests.ingress, bandwidth, raw);
     direction(place, "egressRequest", requests.egress, bandwidth, raw);
   }
@@ -129,7 +129,7 @@ class Checker {
 
 void check_network(const Json& qos, const Json& system, SettingsReport& report) {
   Checker checker(report);
-  const bool raw = report.parity() == Profile::kKoordinator;
+  const bool raw = report.parity() == model::Profile::kKoordinator;
   if (const Json* cluster = settings_member(qos, "clusterStrategy")) {
     const Json* there = settings_member(system, "clusterStrategy");
     std::optional<std::int64_t> bandwidth;
@@ -144,4 +144,4 @@ void check_network(const Json& qos, const Json& system, SettingsReport& report) 
   }
 }
 
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::settings

@@ -4,7 +4,7 @@
 #include "base/json.h"
 #include "policy/settings/report.h"
 
-namespace tidemark::policy {
+namespace tidemark::policy::settings {
 
 // For each strategy: requests in one form (all shares, or all amounts), and their sum within the bandwidth:
 //
@@ -18,4 +18,4 @@ namespace tidemark::policy {
 // `system` is the parsed system-config; null if there is none (an empty object for Koordinator's parity then).
 void check_network(const Json& qos, const Json& system, SettingsReport& report);
 
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::settings

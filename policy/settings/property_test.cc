@@ -8,12 +8,12 @@
 #include "base/json.h"
 #include "base/random.h"
 #include "base/text.h"
-#include "policy/nodeslo/nodeslo.h"
-#include "policy/overcommit/strategy.h"
+#include "policy/sell/overcommit/strategy.h"
 #include "policy/settings/check.h"
 #include "policy/settings/fields.h"
+#include "policy/settings/nodeslo/nodeslo.h"
 
-namespace tidemark::policy {
+namespace tidemark::policy::settings {
 namespace {
 
 using base::cat;
@@ -77,7 +77,7 @@ void spoil(Json& value, base::Random& random, int depth) {
 }
 
 bool usable(std::string_view key, const std::string& text) {
-  if (key == "colocation-config") return parse_colocation_config(text).has_value();
+  if (key == "colocation-config") return sell::parse_colocation_config(text).has_value();
   for (const SloPartInfo& info : slo_parts()) {
     if (info.key == key) return parse_slo_part(info.part, text).has_value();
   }
@@ -94,8 +94,8 @@ TEST(SettingsProperties, AcceptedSettingsAreUsableByTheControllers) {
     const std::string text = document.dump();
     const std::vector<SettingsKey> after{{key, text},
                                          {"system-config", R"({"clusterStrategy":{"totalNetworkBandwidth":"1G"}})"}};
-    const auto ours = check_settings({{}, after, {}, false, Profile::kTidemark});
-    const auto peers = check_settings({{}, after, {}, false, Profile::kKoordinator});
+    const auto ours = check_settings({{}, after, {}, false, model::Profile::kTidemark});
+    const auto peers = check_settings({{}, after, {}, false, model::Profile::kKoordinator});
     if (key != std::string_view("resource-qos-config")) {  // whose bandwidth ours reads with more sense
       EXPECT_TRUE(peers.allowed() || !ours.allowed()) << key << " " << text;
     }
@@ -126,7 +126,7 @@ Json every_field(const ObjectSchema& schema) {
 TEST(SettingsProperties, EveryFieldThatIsReadIsKnown) {
   for (const SloPartInfo& info : slo_parts()) {
     Json document = Json::object();
-    const bool hosts = info.part == SloPart::kHostApplications;
+    const bool hosts = info.part == model::SloPart::kHostApplications;
     if (hosts) {
       document = every_field(*info.schema);
     } else {
@@ -134,7 +134,7 @@ TEST(SettingsProperties, EveryFieldThatIsReadIsKnown) {
     }
     const std::string text = document.dump();
     const std::vector<SettingsKey> after{{info.key, text}};
-    const auto verdict = check_settings({{}, after, {}, false, Profile::kTidemark});
+    const auto verdict = check_settings({{}, after, {}, false, model::Profile::kTidemark});
     for (const auto& warning : verdict.warnings) {
       ADD_FAILURE() << warning.key << " " << warning.place << ": " << warning.found;
     }
@@ -157,7 +157,7 @@ TEST(SettingsProperties, ManyCombinationsAndManyMistakesAreBounded) {
     entries.push_back(std::move(entry));
   }
   const std::string text = Json::object({{"nodeConfigs", Json(entries)}}).dump();
-  for (const Profile parity : {Profile::kKoordinator, Profile::kTidemark}) {
+  for (const model::Profile parity : {model::Profile::kKoordinator, model::Profile::kTidemark}) {
     const auto verdict = check_settings({{}, std::vector<SettingsKey>{{"colocation-config", text}}, {}, false, parity});
     ASSERT_TRUE(verdict.conflict);
     EXPECT_EQ(verdict.conflict->strategies.size(), 3U);
@@ -165,8 +165,8 @@ TEST(SettingsProperties, ManyCombinationsAndManyMistakesAreBounded) {
   for (Json& entry : entries) entry.as_object().erase("nodeSelector");
   while (entries.size() < 500) entries.push_back(entries.front());
   const std::string wrong = Json::object({{"nodeConfigs", Json(entries)}}).dump();
-  const auto verdict =
-      check_settings({{}, std::vector<SettingsKey>{{"colocation-config", wrong}}, {}, false, Profile::kKoordinator});
+  const auto verdict = check_settings(
+      {{}, std::vector<SettingsKey>{{"colocation-config", wrong}}, {}, false, model::Profile::kKoordinator});
   EXPECT_EQ(verdict.errors.size(), kSettingsProblemsMax);
   EXPECT_EQ(verdict.left_off, 500 - kSettingsProblemsMax);
 }
@@ -190,7 +190,7 @@ TEST(SettingsProperties, OverlapSearchIsBoundedAndReportsIt) {
   const auto check = [&](std::span<const LabelledNode> of) {
     const std::string text = Json::object({{"nodeConfigs", Json(entries)}}).dump();
     return check_settings(
-        {{}, std::vector<SettingsKey>{{"colocation-config", text}}, of, false, Profile::kKoordinator});
+        {{}, std::vector<SettingsKey>{{"colocation-config", text}}, of, false, model::Profile::kKoordinator});
   };
   const auto verdict = check(nodes);
   EXPECT_TRUE(verdict.allowed());
@@ -210,4 +210,4 @@ TEST(SettingsProperties, OverlapSearchIsBoundedAndReportsIt) {
 }
 
 }  // namespace
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::settings

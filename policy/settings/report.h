@@ -9,13 +9,13 @@
 
 #include "policy/settings/check.h"
 
-namespace tidemark::policy {
+namespace tidemark::policy::settings {
 
 class SettingsReport {
  public:
-  SettingsReport(SettingsVerdict& verdict, Profile parity) : verdict_(verdict), parity_(parity) {}
+  SettingsReport(SettingsVerdict& verdict, model::Profile parity) : verdict_(verdict), parity_(parity) {}
 
-  Profile parity() const { return parity_; }
+  model::Profile parity() const { return parity_; }
   void key(std::string_view name) { key_ = name; }
   std::string_view key() const { return key_; }
 
@@ -27,7 +27,8 @@ class SettingsReport {
   }
   // A problem that Koordinator accepts: a warning with its parity, an error with ours.
   void ours(model::Reason reason, std::string place, std::string found, std::string allowed) {
-    if (parity_ == Profile::kTidemark) return error(reason, std::move(place), std::move(found), std::move(allowed));
+    if (parity_ == model::Profile::kTidemark)
+      return error(reason, std::move(place), std::move(found), std::move(allowed));
     warn(reason, std::move(place), std::move(found), std::move(allowed));
   }
   void conflict(StrategyConflict conflict, std::string found, std::string allowed) {
@@ -59,8 +60,8 @@ class SettingsReport {
   }
 
   SettingsVerdict& verdict_;
-  Profile parity_;
+  model::Profile parity_;
   std::string_view key_;
 };
 
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::settings

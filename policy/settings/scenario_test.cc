@@ -12,7 +12,7 @@
 #include "policy/settings/check.h"
 #include "policy/testing/scenario.h"
 
-namespace tidemark::policy {
+namespace tidemark::policy::settings {
 namespace {
 
 using base::cat;
@@ -26,7 +26,7 @@ class SettingsScenario {
     const std::string verb(line.substr(0, blank));
     const std::string rest(blank == std::string_view::npos ? "" : base::trim(line.substr(blank)));
     if (verb == "parity") {
-      parity_ = rest == "tidemark" ? Profile::kTidemark : Profile::kKoordinator;
+      parity_ = rest == "tidemark" ? model::Profile::kTidemark : model::Profile::kKoordinator;
     } else if (verb == "names") {
       names_needed_ = rest == "needed";
     } else if (verb == "node") {
@@ -97,7 +97,7 @@ class SettingsScenario {
   std::map<std::string, std::string> there_;
   std::map<std::string, std::vector<model::Label>> nodes_;
   bool names_needed_ = false;
-  Profile parity_ = Profile::kKoordinator;
+  model::Profile parity_ = model::Profile::kKoordinator;
 };
 
 TEST(SettingsScenarios, MatchTheScenarioFiles) {
@@ -108,4 +108,4 @@ TEST(SettingsScenarios, MatchTheScenarioFiles) {
 }
 
 }  // namespace
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::settings

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "policy/settings/walk.h"
 
-namespace tidemark::policy {
+namespace tidemark::policy::settings {
 namespace {
 
 using base::cat;
@@ -51,16 +51,16 @@ std::vector<Expression> expressions_of(const Json& selector) {
 // The nodes that a selector describes, one after the other.
 class MadeUpNodes {
  public:
-  MadeUpNodes(const Json& selector, Profile parity) : parity_(parity) {
+  MadeUpNodes(const Json& selector, model::Profile parity) : parity_(parity) {
     if (const Json* labels = selector.member("matchLabels"); labels != nullptr && labels->is_object()) {
       for (const auto& [key, value] : labels->as_object()) {
         common_.push_back({key, std::string(value.get_string().value_or(""))});
       }
     }
     for (auto& expression : expressions_of(selector)) {
-      if (parity == Profile::kTidemark && expression.op == "Exists") {
+      if (parity == model::Profile::kTidemark && expression.op == "Exists") {
         put(common_, expression.key, "any");
-      } else if (!expression.values.empty() && (parity == Profile::kKoordinator || expression.op == "In")) {
+      } else if (!expression.values.empty() && (parity == model::Profile::kKoordinator || expression.op == "In")) {
         chosen_.push_back(std::move(expression));
       }
     }
@@ -76,14 +76,14 @@ class MadeUpNodes {
     std::size_t rest = i;
     for (const Expression& expression : chosen_) {
       const std::size_t size = expression.values.size();
-      put(node, expression.key, expression.values[(parity_ == Profile::kKoordinator ? i : rest) % size]);
+      put(node, expression.key, expression.values[(parity_ == model::Profile::kKoordinator ? i : rest) % size]);
       rest /= size;
     }
     return node;
   }
 
  private:
-  Profile parity_;
+  model::Profile parity_;
   MadeUpNode common_;
   std::vector<Expression> chosen_;
   std::size_t count_ = 1;
@@ -207,4 +207,4 @@ void check_nodes(std::span<const NodeStrategyEntry> entries, std::span<const Lab
   report.conflict(std::move(conflict), cat(places(found), " both for node ", first->name), std::string(kOneForANode));
 }
 
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::settings

@@ -10,7 +10,7 @@
 #include "policy/settings/check.h"
 #include "policy/settings/report.h"
 
-namespace tidemark::policy {
+namespace tidemark::policy::settings {
 
 // Limits of text comparisons for one search for overlaps and one pass over the nodes: a part of a second. Beyond, the
 // edit is accepted unchecked, with a warning.
@@ -34,4 +34,4 @@ void check_overlap(std::span<const NodeStrategyEntry> entries, SettingsReport& r
 void check_nodes(std::span<const NodeStrategyEntry> entries, std::span<const LabelledNode> nodes,
                  SettingsReport& report);
 
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::settings

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "model/quantity.h"
 
-namespace tidemark::policy {
+namespace tidemark::policy::settings {
 namespace {
 
 using base::cat;
@@ -232,4 +232,4 @@ void walk_settings(const Json& object, const SettingsShape& shape, const std::st
   Walker(report).object(object, shape, place, also);
 }
 
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::settings

@@ -8,7 +8,7 @@
 #include "policy/settings/fields.h"
 #include "policy/settings/report.h"
 
-namespace tidemark::policy {
+namespace tidemark::policy::settings {
 
 // Go's decoder matches field names in any case. The last match counts; null counts as absent.
 const Json* settings_member(const Json& object, std::string_view name);
@@ -24,4 +24,4 @@ std::string settings_shown(const Json& value);
 // "a.b", or "b" at the top.
 std::string settings_place(const std::string& place, std::string_view member);
 
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::settings

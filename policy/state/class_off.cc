@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "policy/offer/zones_follow.h"
+#include "policy/sell/offer/zones_follow.h"
 
-namespace tidemark::policy {
+namespace tidemark::policy::state {
 
 using model::Reason;
 using model::Resources;
@@ -16,15 +16,15 @@ Resources ClassesOff::taken() const {
   return sum;
 }
 
-std::vector<ClassReclaim> ClassesOff::reclaim() const {
-  std::vector<ClassReclaim> out;
+std::vector<sell::ClassReclaim> ClassesOff::reclaim() const {
+  std::vector<sell::ClassReclaim> out;
   for (const ClassOff& each : classes) {
     if (each.reason == Reason::kStateClassOff) out.push_back({each.work_class, each.held, Resources{}, each.reason});
   }
   return out;
 }
 
-ClassesOff classes_off(const SideStates& state, const SideBook& book) {
+ClassesOff classes_off(const SideStates& state, const sell::SideBook& book) {
   ClassesOff off;
   for (const auto& name : state.classes_off) {
     Resources held;
@@ -39,8 +39,8 @@ ClassesOff classes_off(const SideStates& state, const SideBook& book) {
   return off;
 }
 
-void take_back(OvercommitPlan& plan, Resources taken) {
-  if (plan.action != PlanAction::kPublish || taken == Resources{}) return;
+void take_back(sell::OvercommitPlan& plan, Resources taken) {
+  if (plan.action != sell::PlanAction::kPublish || taken == Resources{}) return;
   const auto offered = [&plan] {
     return Resources{plan.publish.batch_cpu.value_or(model::CpuMilli{}),
                      plan.publish.batch_memory.value_or(model::MemoryBytes{})};
@@ -51,16 +51,18 @@ void take_back(OvercommitPlan& plan, Resources taken) {
   };
   less(plan.publish.batch_cpu, taken.cpu);
   less(plan.publish.batch_memory, taken.memory);
-  plan.zones = follow_node(std::move(plan.zones), before, offered());
+  plan.zones = sell::follow_node(std::move(plan.zones), before, offered());
 }
 
-std::vector<ClassReclaim> united(std::vector<ClassReclaim> off, const std::vector<ClassReclaim>& ledger) {
+std::vector<sell::ClassReclaim> united(std::vector<sell::ClassReclaim> off,
+                                       const std::vector<sell::ClassReclaim>& ledger) {
   const std::size_t named = off.size();
   for (const auto& each : ledger) {
     const auto all = off.begin() + static_cast<std::ptrdiff_t>(named);
-    if (std::ranges::find(off.begin(), all, each.work_class, &ClassReclaim::work_class) == all) off.push_back(each);
+    if (std::ranges::find(off.begin(), all, each.work_class, &sell::ClassReclaim::work_class) == all)
+      off.push_back(each);
   }
   return off;
 }
 
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::state

@@ -13,11 +13,11 @@
 
 #include "model/reason.h"
 #include "model/resources.h"
-#include "policy/ledger/ledger.h"
-#include "policy/overcommit/overcommit.h"
+#include "policy/sell/ledger/ledger.h"
+#include "policy/sell/overcommit/overcommit.h"
 #include "policy/state/state.h"
 
-namespace tidemark::policy {
+namespace tidemark::policy::state {
 
 struct ClassOff {
   std::string work_class;
@@ -29,17 +29,18 @@ struct ClassesOff {
   std::vector<ClassOff> classes;  // by name
   model::Resources taken() const;
   // The classes to reclaim, by name.
-  std::vector<ClassReclaim> reclaim() const;
+  std::vector<sell::ClassReclaim> reclaim() const;
   bool operator==(const ClassesOff&) const = default;
 };
 
 // Total. For a side whose book does not contain the sold amount nothing is subtracted; a class that is off is reclaimed
 // all the same.
-ClassesOff classes_off(const SideStates& state, const SideBook& book);
+ClassesOff classes_off(const SideStates& state, const sell::SideBook& book);
 
-void take_back(OvercommitPlan& plan, model::Resources taken);
+void take_back(sell::OvercommitPlan& plan, model::Resources taken);
 
 // The reclaims of a side: everything of a class that is off, of the others what the ledger requests.
-std::vector<ClassReclaim> united(std::vector<ClassReclaim> off, const std::vector<ClassReclaim>& ledger);
+std::vector<sell::ClassReclaim> united(std::vector<sell::ClassReclaim> off,
+                                       const std::vector<sell::ClassReclaim>& ledger);
 
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::state

@@ -6,10 +6,10 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "policy/pools/form.h"
-#include "policy/state/generation.h"
+#include "model/generation.h"
+#include "policy/waterline/form.h"
 
-namespace tidemark::policy {
+namespace tidemark::policy::state {
 
 using model::Reason;
 
@@ -28,8 +28,8 @@ Result<DesiredStates> parse_desired(std::string_view text) {
     return fail(ErrorKind::kUnsupported, "written with schema ", written->as_int(), "; this version reads ",
                 kStateSchema);
   }
-  Problems problems;
-  Form form(&value, "", problems);
+  waterline::Problems problems;
+  waterline::Form form(&value, "", problems);
   DesiredStates desired;
   std::int64_t schema = 0;
   form.integer("schema", schema, kStateSchema, kStateSchema);
@@ -88,8 +88,8 @@ Result<DesiredCommand> command_desired(const DesiredStates& before, std::string_
     return fail(ErrorKind::kExhausted, "orders for ", kDesiredPoolsMax,
                 " pools are kept already; remove some from the ConfigMap tidemark-state");
   }
-  const std::int64_t generation = next_generation(before.generation, now);
-  auto commanded = policy::command(held, command, generation, now);
+  const std::int64_t generation = model::next_generation(before.generation, now);
+  auto commanded = policy::state::command(held, command, generation, now);
   out.effect = commanded.effect;
   out.mark = commanded.mark;
   if (commanded.effect != CommandEffect::kSet) return out;
@@ -110,7 +110,7 @@ Result<DesiredCommand> command_desired(const DesiredStates& before, std::string_
 bool drop_ended(DesiredStates& desired, base::WallTime now) {
   bool any = desired.cluster && drop_ended(*desired.cluster, now);
   for (auto& pool : desired.pools) any = drop_ended(pool.mark, now) || any;
-  if (any) desired.generation = next_generation(desired.generation, now);
+  if (any) desired.generation = model::next_generation(desired.generation, now);
   return any;
 }
 
@@ -141,4 +141,4 @@ DesiredStep next_desired(const DesiredState& state, std::optional<std::string_vi
   return {{std::move(*read)}, Reason::kStateDesiredRead, ""};
 }
 
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::state

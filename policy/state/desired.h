@@ -14,7 +14,7 @@
 #include "base/result.h"
 #include "policy/state/mark.h"
 
-namespace tidemark::policy {
+namespace tidemark::policy::state {
 
 inline constexpr std::size_t kDesiredPoolsMax = 300;
 inline constexpr std::size_t kDesiredBytesMax = 512 * 1024;
@@ -62,4 +62,4 @@ struct DesiredStep {
 // force.
 DesiredStep next_desired(const DesiredState& state, std::optional<std::string_view> text);
 
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::state

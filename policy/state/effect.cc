@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace tidemark::policy {
+namespace tidemark::policy::state {
 namespace {
 
 using model::ExtendedResources;
@@ -13,29 +13,30 @@ std::optional<Amount> zero_if(const std::optional<Amount>& there) {
   return there ? std::optional(Amount{0}) : std::nullopt;
 }
 
-ExtendedResources amounts(NodeState state, const OvercommitPlan& plan, const ExtendedResources& on_node) {
+ExtendedResources amounts(model::NodeState state, const sell::OvercommitPlan& plan, const ExtendedResources& on_node) {
   switch (state) {
-    case NodeState::kOn:
-      return plan.action == PlanAction::kHold ? on_node : plan.publish;
-    case NodeState::kObserve:
+    case model::NodeState::kOn:
+      return plan.action == sell::PlanAction::kHold ? on_node : plan.publish;
+    case model::NodeState::kObserve:
       return on_node;
-    case NodeState::kDraining:
+    case model::NodeState::kDraining:
       return {zero_if(on_node.batch_cpu), zero_if(on_node.batch_memory), zero_if(on_node.mid_cpu),
               zero_if(on_node.mid_memory)};
-    case NodeState::kOff:
+    case model::NodeState::kOff:
       return {};
   }
   return {};
 }
 
-std::optional<Resources> origin(NodeState state, const OvercommitPlan& plan, const std::optional<Resources>& on_node) {
+std::optional<Resources> origin(model::NodeState state, const sell::OvercommitPlan& plan,
+                                const std::optional<Resources>& on_node) {
   switch (state) {
-    case NodeState::kOn:
-      return plan.action == PlanAction::kHold ? on_node : plan.origin;
-    case NodeState::kObserve:
+    case model::NodeState::kOn:
+      return plan.action == sell::PlanAction::kHold ? on_node : plan.origin;
+    case model::NodeState::kObserve:
       return on_node;
-    case NodeState::kDraining:
-    case NodeState::kOff:
+    case model::NodeState::kDraining:
+    case model::NodeState::kOff:
       break;
   }
   return Resources();
@@ -43,10 +44,10 @@ std::optional<Resources> origin(NodeState state, const OvercommitPlan& plan, con
 
 }  // namespace
 
-Obeyed obey(OvercommitPlan plan, const SideStates& state, const OnNode& on_node, const PluginSet& plugins) {
-  if (state.strictest() == NodeState::kOn) return {std::move(plan), true};
-  if (state.strictest() == NodeState::kObserve) return {std::move(plan), false};
-  OvercommitPlan out = plan;
+Obeyed obey(sell::OvercommitPlan plan, const SideStates& state, const OnNode& on_node, const sell::PluginSet& plugins) {
+  if (state.strictest() == model::NodeState::kOn) return {std::move(plan), true};
+  if (state.strictest() == model::NodeState::kObserve) return {std::move(plan), false};
+  sell::OvercommitPlan out = plan;
   out.publish = amounts(state.k8s, plan, on_node.published);
   out.origin = origin(state.yarn, plan, on_node.origin);
   // A part of the manager that is off touches none of its values, here neither.
@@ -59,10 +60,10 @@ Obeyed obey(OvercommitPlan plan, const SideStates& state, const OnNode& on_node,
     out.publish.mid_cpu = on_node.published.mid_cpu;
     out.publish.mid_memory = on_node.published.mid_memory;
   }
-  const bool both_off = state.k8s == NodeState::kOff && state.yarn == NodeState::kOff;
-  out.action = both_off ? PlanAction::kReset : PlanAction::kPublish;
+  const bool both_off = state.k8s == model::NodeState::kOff && state.yarn == model::NodeState::kOff;
+  out.action = both_off ? sell::PlanAction::kReset : sell::PlanAction::kPublish;
   out.reason = reason_of(state);
   return {std::move(out), true};
 }
 
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::state

@@ -13,11 +13,11 @@
 
 #include "model/node.h"
 #include "model/resources.h"
-#include "policy/overcommit/overcommit.h"
-#include "policy/overcommit/plugins.h"
+#include "policy/sell/overcommit/overcommit.h"
+#include "policy/sell/overcommit/plugins.h"
 #include "policy/state/state.h"
 
-namespace tidemark::policy {
+namespace tidemark::policy::state {
 
 struct OnNode {
   model::ExtendedResources published;
@@ -25,11 +25,11 @@ struct OnNode {
 };
 
 struct Obeyed {
-  OvercommitPlan plan;
+  sell::OvercommitPlan plan;
   bool write = true;  // false: observe, `plan` is only shown
 };
 
 // Total. Never more than planned on a side that is not observed.
-Obeyed obey(OvercommitPlan plan, const SideStates& state, const OnNode& on_node, const PluginSet& plugins);
+Obeyed obey(sell::OvercommitPlan plan, const SideStates& state, const OnNode& on_node, const sell::PluginSet& plugins);
 
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::state

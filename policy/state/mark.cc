@@ -7,9 +7,9 @@
 
 #include "base/text.h"
 #include "base/utf8.h"
-#include "policy/pools/form.h"
+#include "policy/waterline/form.h"
 
-namespace tidemark::policy {
+namespace tidemark::policy::state {
 namespace {
 
 using base::cat;
@@ -43,7 +43,7 @@ void write_order(JsonWriter& json, const StateOrder& order) {
   json.end_object();
 }
 
-std::optional<base::WallTime> read_time(Form& form, std::string_view key) {
+std::optional<base::WallTime> read_time(waterline::Form& form, std::string_view key) {
   std::string text;
   form.text(key, text);
   if (text.empty()) return std::nullopt;
@@ -53,12 +53,12 @@ std::optional<base::WallTime> read_time(Form& form, std::string_view key) {
   return when;
 }
 
-void read_text(Form& form, std::string_view key, std::size_t bytes_max, std::string& out) {
+void read_text(waterline::Form& form, std::string_view key, std::size_t bytes_max, std::string& out) {
   form.text(key, out);
   if (out.size() > bytes_max) form.problem(key, cat(out.size(), " bytes, at most ", bytes_max));
 }
 
-void read_parts(Form& form, Parts& out) {
+void read_parts(waterline::Form& form, Parts& out) {
   std::vector<std::string> words;
   form.list("only", kClassesNamedMax + 2, [&](const Json& item, const std::string& place) {
     if (item.is_string()) {
@@ -76,8 +76,8 @@ void read_parts(Form& form, Parts& out) {
   }
 }
 
-StateOrder read_order(const Json& item, std::string place, Problems& problems) {
-  Form form(&item, std::move(place), problems);
+StateOrder read_order(const Json& item, std::string place, waterline::Problems& problems) {
+  waterline::Form form(&item, std::move(place), problems);
   StateOrder order;
   if (const auto wish = form.choice("wish", {"on", "observe", "off"})) {
     order.wish = static_cast<Wish>(*wish);
@@ -103,7 +103,7 @@ StateOrder read_order(const Json& item, std::string place, Problems& problems) {
   return order;
 }
 
-StateMark read_mark(Form& form, Problems& problems) {
+StateMark read_mark(waterline::Form& form, waterline::Problems& problems) {
   StateMark mark;
   form.integer("generation", mark.generation, 0, std::numeric_limits<std::int64_t>::max());
   form.list("orders", kOrdersMax, [&](const Json& item, std::string place) {
@@ -115,34 +115,34 @@ StateMark read_mark(Form& form, Problems& problems) {
   return mark;
 }
 
-std::unexpected<Error> refused(Problems& problems) {
+std::unexpected<Error> refused(waterline::Problems& problems) {
   const auto listed = problems.take();
   return fail(ErrorKind::kInvalid, to_string(listed));
 }
 
 // An order that stands for the node's label without a detail.
-StateOrder adopted(NodeState state, std::string_view by, std::string_view why) {
+StateOrder adopted(model::NodeState state, std::string_view by, std::string_view why) {
   StateOrder order;
   order.by = by;
   order.why = why;
   switch (state) {
-    case NodeState::kOn:
+    case model::NodeState::kOn:
       break;
-    case NodeState::kObserve:
+    case model::NodeState::kObserve:
       order.wish = Wish::kObserve;
       break;
-    case NodeState::kDraining:
+    case model::NodeState::kDraining:
       order.wish = Wish::kOff;
       order.drain_until = kNever;
       break;
-    case NodeState::kOff:
+    case model::NodeState::kOff:
       order.wish = Wish::kOff;
       break;
   }
   return order;
 }
 
-NodeMarks of_label(NodeState state) {
+NodeMarks of_label(model::NodeState state) {
   NodeMarks marks;
   marks.node = StateMark{0, {adopted(state, "label tidemark.io/state", "")}};
   return marks;
@@ -156,9 +156,9 @@ std::int64_t generation_of(std::string_view detail) {
   return generation == nullptr ? 0 : std::max<std::int64_t>(generation->get_int().value_or(0), 0);
 }
 
-NodeReading unreadable(std::string problem, std::optional<NodeState> label) {
+NodeReading unreadable(std::string problem, std::optional<model::NodeState> label) {
   NodeReading reading;
-  const NodeState state = std::max(label.value_or(NodeState::kDraining), NodeState::kDraining);
+  const model::NodeState state = std::max(label.value_or(model::NodeState::kDraining), model::NodeState::kDraining);
   reading.marks.node = StateMark{0, {adopted(state, "unreadable mark", base::utf8_prefix(problem, kWhyBytesMax))}};
   reading.trouble = Reason::kStateUnreadable;
   reading.problem = std::move(problem);
@@ -175,8 +175,8 @@ void write_mark(JsonWriter& json, const StateMark& mark) {
 }
 
 Result<StateMark> read_mark(const Json& value, std::string_view place, bool named) {
-  Problems problems;
-  Form form(&value, std::string(place), problems);
+  waterline::Problems problems;
+  waterline::Form form(&value, std::string(place), problems);
   if (named) form.member("name");
   StateMark mark = read_mark(form, problems);
   form.finish();
@@ -195,8 +195,8 @@ Result<MarkText> parse_marks(std::string_view detail) {
     return fail(ErrorKind::kUnsupported, "written with schema ", schema->as_int(), "; this version reads ",
                 kStateSchema);
   }
-  Problems problems;
-  Form form(&value, "", problems);
+  waterline::Problems problems;
+  waterline::Form form(&value, "", problems);
   MarkText read;
   std::int64_t number = 0;
   form.integer("schema", number, kStateSchema, kStateSchema);
@@ -204,20 +204,20 @@ Result<MarkText> parse_marks(std::string_view detail) {
   form.integer("generation", read.marks.generation, 0, std::numeric_limits<std::int64_t>::max());
   std::string state;
   form.text("state", state);
-  if (const auto label = parse_node_state(state)) {
+  if (const auto label = model::parse_node_state(state)) {
     read.state = *label;
   } else {
     form.problem("state", cat("wanted on, observe, draining or off, found ", base::in_quotes(state)));
   }
   for (const auto& [key, mark] : {std::pair{"cluster", &read.marks.cluster}, std::pair{"node", &read.marks.node}}) {
     if (const Json* member = form.member(key)) {
-      Form inner(member, key, problems);
+      waterline::Form inner(member, key, problems);
       *mark = read_mark(inner, problems);
       inner.finish();
     }
   }
   if (const Json* member = form.member("pool")) {
-    Form inner(member, "pool", problems);
+    waterline::Form inner(member, "pool", problems);
     PoolMark pool;
     inner.text("name", pool.pool);
     if (pool.pool.empty()) inner.missing("name", "the name of the pool");
@@ -230,7 +230,7 @@ Result<MarkText> parse_marks(std::string_view detail) {
   return read;
 }
 
-std::string format_marks(const NodeMarks& marks, NodeState label) {
+std::string format_marks(const NodeMarks& marks, model::NodeState label) {
   std::string out;
   JsonWriter json(out);
   json.begin_object().member("schema", kStateSchema).member("generation", marks.generation);
@@ -257,7 +257,7 @@ std::string format_marks(const NodeMarks& marks, NodeState label) {
 NodeReading read_marks(std::optional<std::string_view> label, std::optional<std::string_view> detail) {
   NodeReading reading;
   if (!label && !detail) return reading;
-  const auto state = label ? parse_node_state(*label) : std::nullopt;
+  const auto state = label ? model::parse_node_state(*label) : std::nullopt;
   if (!detail) {
     if (!state) return unreadable(cat("the label says ", base::in_quotes(*label)), std::nullopt);
     reading.marks = of_label(*state);
@@ -290,4 +290,4 @@ NodeReading read_marks(std::optional<std::string_view> label, std::optional<std:
   return reading;
 }
 
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::state

@@ -21,7 +21,7 @@
 #include "model/reason.h"
 #include "policy/state/order.h"
 
-namespace tidemark::policy {
+namespace tidemark::policy::state {
 
 inline constexpr std::int64_t kStateSchema = 1;
 inline constexpr std::size_t kStateDetailBytesMax = 32 * 1024;
@@ -63,13 +63,13 @@ NodeReading read_marks(std::optional<std::string_view> label, std::optional<std:
 // Rejects other schemas than 1 (kUnsupported if newer) and invalid text; names the place.
 struct MarkText {
   NodeMarks marks;
-  NodeState state = NodeState::kOff;  // the label that was written with it
+  model::NodeState state = model::NodeState::kOff;  // the label that was written with it
 };
 Result<MarkText> parse_marks(std::string_view detail);
-std::string format_marks(const NodeMarks& marks, NodeState label);
+std::string format_marks(const NodeMarks& marks, model::NodeState label);
 
 // One mark as JSON, for the stores that hold marks (here and policy/state/desired.h).
 void write_mark(base::JsonWriter& json, const StateMark& mark);                      // the members, without the braces
 Result<StateMark> read_mark(const Json& value, std::string_view place, bool named);  // named: it also has a `name`
 
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::state

@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "model/selector.h"
 
-namespace tidemark::policy {
+namespace tidemark::policy::state {
 namespace {
 
 constexpr std::array<std::string_view, 3> kWishes{"on", "observe", "off"};
@@ -183,16 +183,16 @@ Parts united(const Parts& a, const Parts& b) {
   return simplified(std::move(both));
 }
 
-NodeState state_of(const StateOrder& order, base::WallTime now) {
+model::NodeState state_of(const StateOrder& order, base::WallTime now) {
   switch (order.wish) {
     case Wish::kOn:
-      return NodeState::kOn;
+      return model::NodeState::kOn;
     case Wish::kObserve:
-      return NodeState::kObserve;
+      return model::NodeState::kObserve;
     case Wish::kOff:
-      return order.drained || now >= order.drain_until ? NodeState::kOff : NodeState::kDraining;
+      return order.drained || now >= order.drain_until ? model::NodeState::kOff : model::NodeState::kDraining;
   }
-  return NodeState::kOff;
+  return model::NodeState::kOff;
 }
 
 const StateOrder* in_force(const StateMark& mark, base::WallTime now) {
@@ -246,4 +246,4 @@ Commanded command(const std::optional<StateMark>& before, const StateCommand& co
   return {on_top(std::move(order), held, generation), CommandEffect::kSet};
 }
 
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::state

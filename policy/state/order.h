@@ -13,10 +13,10 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "model/node_state.h"
 #include "model/reason.h"
-#include "policy/state/node_state.h"
 
-namespace tidemark::policy {
+namespace tidemark::policy::state {
 
 enum class Wish : std::uint8_t { kOn, kObserve, kOff };
 std::string_view to_string(Wish);
@@ -59,7 +59,7 @@ struct StateOrder {
   bool operator==(const StateOrder&) const = default;
 };
 
-NodeState state_of(const StateOrder& order, base::WallTime now);  // of the parts it is about
+model::NodeState state_of(const StateOrder& order, base::WallTime now);  // of the parts it is about
 
 inline constexpr std::size_t kOrdersMax = 4;
 
@@ -106,4 +106,4 @@ struct Commanded {
 Commanded command(const std::optional<StateMark>& before, const StateCommand& command, std::int64_t generation,
                   base::WallTime now);
 
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::state

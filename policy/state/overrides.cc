@@ -7,11 +7,11 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "policy/pools/form.h"
-#include "policy/state/generation.h"
+#include "model/generation.h"
 #include "policy/state/order.h"
+#include "policy/waterline/form.h"
 
-namespace tidemark::policy {
+namespace tidemark::policy::state {
 namespace {
 
 using base::cat;
@@ -22,14 +22,14 @@ WallTime whole_second(WallTime time) {
   return {std::chrono::floor<std::chrono::seconds>(time.since_epoch)};
 }
 
-void write(base::JsonWriter& json, const LineOverride& line) {
+void write(base::JsonWriter& json, const waterline::LineOverride& line) {
   if (line.line.cpu) json.member("cpu", *line.line.cpu);
   if (line.line.memory) json.member("memory", *line.line.memory);
   json.member("by", line.who).member("why", line.why);
   json.member("since", base::format_rfc3339(line.since)).member("until", base::format_rfc3339(line.until));
 }
 
-std::optional<WallTime> read_moment(Form& form, std::string_view key) {
+std::optional<WallTime> read_moment(waterline::Form& form, std::string_view key) {
   std::string text;
   form.text(key, text);
   const auto when = base::parse_rfc3339(text);
@@ -37,14 +37,15 @@ std::optional<WallTime> read_moment(Form& form, std::string_view key) {
   return when;
 }
 
-void read_words(Form& form, std::string_view key, std::size_t bytes_max, std::string& out) {
+void read_words(waterline::Form& form, std::string_view key, std::size_t bytes_max, std::string& out) {
   form.text(key, out);
   if (out.size() > bytes_max) form.problem(key, cat(out.size(), " bytes, at most ", bytes_max));
 }
 
-LineOverride read(Form& form) {
-  LineOverride out;
-  for (const auto& [key, side] : {std::pair{"cpu", &LinePercent::cpu}, {"memory", &LinePercent::memory}}) {
+waterline::LineOverride read(waterline::Form& form) {
+  waterline::LineOverride out;
+  for (const auto& [key, side] :
+       {std::pair{"cpu", &waterline::LinePercent::cpu}, {"memory", &waterline::LinePercent::memory}}) {
     if (!form.has(key)) continue;
     form.integer(key, (out.line.*side).emplace(), 0, kOverridePercentMax);
   }
@@ -64,22 +65,22 @@ LineOverride read(Form& form) {
   return out;
 }
 
-const LineOverride* alive(const LineOverride* line, WallTime now) {
+const waterline::LineOverride* alive(const waterline::LineOverride* line, WallTime now) {
   return line != nullptr && now < line->until ? line : nullptr;
 }
 
 void drop_ended(Overrides& overrides, WallTime now) {
-  const auto over = [now](const LineOverride& line) { return now - line.until >= kOverrideKeptEnded; };
+  const auto over = [now](const waterline::LineOverride& line) { return now - line.until >= kOverrideKeptEnded; };
   if (overrides.cluster && over(*overrides.cluster)) overrides.cluster.reset();
   std::erase_if(overrides.pools, [&](const PoolOverride& each) { return over(each.line); });
 }
 
-bool same(const LineOverride& a, const LineOverride& b) {
+bool same(const waterline::LineOverride& a, const waterline::LineOverride& b) {
   return a.line == b.line && a.until == b.until && a.who == b.who && a.why == b.why;
 }
 
-Result<LineOverride> made(const OverrideCommand& command, WallTime now) {
-  LineOverride out{*command.line, whole_second(command.until), command.by, command.why, whole_second(now)};
+Result<waterline::LineOverride> made(const OverrideCommand& command, WallTime now) {
+  waterline::LineOverride out{*command.line, whole_second(command.until), command.by, command.why, whole_second(now)};
   if (!out.line.cpu && !out.line.memory) return fail(ErrorKind::kInvalid, "no line given; wanted cpu, memory or both");
   for (const auto& [name, percent] : {std::pair{"cpu", out.line.cpu}, {"memory", out.line.memory}}) {
     if (percent && (*percent < 0 || *percent > kOverridePercentMax)) {
@@ -102,7 +103,7 @@ Result<LineOverride> made(const OverrideCommand& command, WallTime now) {
 
 }  // namespace
 
-const LineOverride* Overrides::of(std::string_view pool) const {
+const waterline::LineOverride* Overrides::of(std::string_view pool) const {
   if (pool.empty()) return cluster ? &*cluster : nullptr;
   const auto at = std::ranges::find(pools, pool, &PoolOverride::pool);
   return at == pools.end() ? nullptr : &at->line;
@@ -118,20 +119,20 @@ Result<Overrides> parse_overrides(std::string_view text) {
     return fail(ErrorKind::kUnsupported, "written with schema ", written->as_int(), "; this version reads ",
                 kOverridesSchema);
   }
-  Problems problems;
-  Form form(&value, "", problems);
+  waterline::Problems problems;
+  waterline::Form form(&value, "", problems);
   Overrides out;
   std::int64_t schema = 0;
   form.integer("schema", schema, kOverridesSchema, kOverridesSchema);
   if (!form.has("schema")) form.missing("schema", cat(kOverridesSchema));
   form.integer("generation", out.generation, 0, std::numeric_limits<std::int64_t>::max());
   if (const Json* cluster = form.member("cluster")) {
-    Form each(cluster, "cluster", problems);
+    waterline::Form each(cluster, "cluster", problems);
     out.cluster = read(each);
   }
   std::set<std::string> seen;
   form.list("pools", kOverridesPoolsMax, [&](const Json& item, std::string place) {
-    Form each(&item, place, problems);
+    waterline::Form each(&item, place, problems);
     PoolOverride pool;
     each.text("name", pool.pool);
     if (pool.pool.empty()) each.missing("name", "the pool's name");
@@ -167,8 +168,8 @@ std::string format_overrides(const Overrides& overrides) {
   return out;
 }
 
-LineOverrides overrides_of(const Overrides& overrides, std::string_view pool, WallTime now) {
-  LineOverrides out;
+waterline::LineOverrides overrides_of(const Overrides& overrides, std::string_view pool, WallTime now) {
+  waterline::LineOverrides out;
   if (!pool.empty()) {
     if (const auto* own = alive(overrides.of(pool), now)) out.push_back(*own);
   }
@@ -192,7 +193,7 @@ Result<OverrideCommanded> command_override(const Overrides& before, std::string_
     out.effect = OverrideEffect::kNothing;
     return out;
   }
-  out.overrides.generation = next_generation(before.generation, now);
+  out.overrides.generation = model::next_generation(before.generation, now);
   if (pool.empty()) {
     out.overrides.cluster = out.after;
     return out;
@@ -242,4 +243,4 @@ std::vector<OverrideChange> override_changes(const Overrides& before, WallTime t
   return changes;
 }
 
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::state

@@ -4,7 +4,7 @@
 //    overrides.json: {"schema":1, "generation":N, "cluster":{override}, "pools":[{"name":"night", override}, …]}
 //    override:       "cpu":60, "memory":55, "by":"ann@ops-1", "why":"a fire drill", "since":"…Z", "until":"…Z"
 //
-// One scope has one override: a new one replaces it. Each has an end. policy/calendar/calendar.h defines the
+// One scope has one override: a new one replaces it. Each has an end. policy/waterline/calendar/calendar.h defines the
 // combination of a pool's and the cluster's override: the lower line.
 #pragma once
 
@@ -17,9 +17,9 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "model/reason.h"
-#include "policy/calendar/calendar.h"
+#include "policy/waterline/calendar/calendar.h"
 
-namespace tidemark::policy {
+namespace tidemark::policy::state {
 
 inline constexpr std::int64_t kOverridesSchema = 1;
 // Longer ones belong into the calendar, which is checked, rolled out and can be undone.
@@ -34,16 +34,17 @@ inline constexpr std::size_t kOverridesBytesMax = 512 * 1024;
 
 struct PoolOverride {
   std::string pool;
-  LineOverride line;
+  waterline::LineOverride line;
   bool operator==(const PoolOverride&) const = default;
 };
 
 struct Overrides {
   std::int64_t generation = 0;
-  std::optional<LineOverride> cluster;
+  std::optional<waterline::LineOverride> cluster;
   std::vector<PoolOverride> pools;  // by name
 
-  const LineOverride* of(std::string_view pool) const;  // the cluster's if `pool` is empty; null if there is none
+  const waterline::LineOverride* of(
+      std::string_view pool) const;  // the cluster's if `pool` is empty; null if there is none
   bool any() const { return cluster || !pools.empty(); }
   bool operator==(const Overrides&) const = default;
 };
@@ -53,10 +54,10 @@ Result<Overrides> parse_overrides(std::string_view text);
 std::string format_overrides(const Overrides& overrides);
 
 // Those in force that concern a pool's nodes: its own first.
-LineOverrides overrides_of(const Overrides& overrides, std::string_view pool, base::WallTime now);
+waterline::LineOverrides overrides_of(const Overrides& overrides, std::string_view pool, base::WallTime now);
 
 struct OverrideCommand {
-  std::optional<LinePercent> line;  // nullopt: clear the override
+  std::optional<waterline::LinePercent> line;  // nullopt: clear the override
   std::string by;
   std::string why;
   base::WallTime until;
@@ -67,9 +68,9 @@ enum class OverrideEffect : std::uint8_t {
   kNothing,  // there is none to clear
 };
 struct OverrideCommanded {
-  Overrides overrides;                 // without expired ones
-  std::optional<LineOverride> before;  // the scope's earlier one, if it had not expired
-  std::optional<LineOverride> after;
+  Overrides overrides;                            // without expired ones
+  std::optional<waterline::LineOverride> before;  // the scope's earlier one, if it had not expired
+  std::optional<waterline::LineOverride> after;
   OverrideEffect effect = OverrideEffect::kSet;
 };
 // For a pool, or for the cluster if `pool` is empty. kInvalid if the command itself is invalid, kExhausted if there is
@@ -92,11 +93,11 @@ OverridesStep next_overrides(const OverridesState& state, std::optional<std::str
 // A change of a scope's override between two passes. Empty `pool`: the cluster's.
 struct OverrideChange {
   std::string pool;
-  model::Reason reason;  // kLineOverridden, kLineOverrideEnded, kLineOverrideCleared
-  LineOverride line;     // the one that began, or that is over
+  model::Reason reason;          // kLineOverridden, kLineOverrideEnded, kLineOverrideCleared
+  waterline::LineOverride line;  // the one that began, or that is over
 };
 // `after` at `now` against `before` at `then`.
 std::vector<OverrideChange> override_changes(const Overrides& before, base::WallTime then, const Overrides& after,
                                              base::WallTime now);
 
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::state

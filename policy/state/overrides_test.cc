@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "policy/state/order.h"
 
-namespace tidemark::policy {
+namespace tidemark::policy::state {
 namespace {
 
 using namespace std::chrono_literals;
@@ -16,7 +16,7 @@ using model::Reason;
 
 constexpr WallTime kOverrideNow{std::chrono::hours(24 * 365 * 56)};
 
-OverrideCommand order(LinePercent line, base::Duration lasts, std::string why = "a test") {
+OverrideCommand order(waterline::LinePercent line, base::Duration lasts, std::string why = "a test") {
   return {line, "ann@ops", std::move(why), kOverrideNow + lasts};
 }
 OverrideCommand clear() {
@@ -42,14 +42,14 @@ TEST(Overrides, ReadsWhatItWrote) {
   EXPECT_EQ(*read, overrides);
   EXPECT_EQ(overrides.pools.size(), 2u);
   EXPECT_EQ(overrides.pools[0].pool, "batch") << "by name";
-  EXPECT_EQ(overrides.of("web")->line, (LinePercent{60, 55}));
+  EXPECT_EQ(overrides.of("web")->line, (waterline::LinePercent{60, 55}));
 }
 
 TEST(Overrides, NewOneReplacesAndReturnsTheOldOne) {
   const auto before = given({}, "web", order({60, 55}, 2h));
   const auto commanded = *command_override(before, "web", order({40, std::nullopt}, 1h), kOverrideNow);
-  EXPECT_EQ(commanded.before->line, (LinePercent{60, 55}));
-  EXPECT_EQ(commanded.after->line, (LinePercent{40, std::nullopt}));
+  EXPECT_EQ(commanded.before->line, (waterline::LinePercent{60, 55}));
+  EXPECT_EQ(commanded.after->line, (waterline::LinePercent{40, std::nullopt}));
   EXPECT_EQ(commanded.overrides.pools.size(), 1u);
   EXPECT_GT(commanded.overrides.generation, before.generation);
 }
@@ -191,4 +191,4 @@ TEST(Overrides, ReportsEachStartAndEndOnce) {
 }
 
 }  // namespace
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::state

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
-namespace tidemark::policy {
+namespace tidemark::policy::state {
 namespace {
 
 using model::Reason;
 
 bool takes_no_more(const StateOrder& order, std::string_view work_class, base::WallTime now) {
-  if (state_of(order, now) < NodeState::kDraining) return false;
+  if (state_of(order, now) < model::NodeState::kDraining) return false;
   return order.only.has_k8s() ||
          (!work_class.empty() && std::ranges::find(order.only.classes, work_class) != order.only.classes.end());
 }
@@ -17,7 +17,7 @@ bool takes_no_more(const StateOrder& order, std::string_view work_class, base::W
 
 PodScopeState state_for_pod(const PodScope& scope, base::WallTime now) {
   if (scope.colocation != nullptr) {
-    const NodeStrategy strategy = strategy_for(*scope.colocation, scope.node_selector, std::nullopt);
+    const sell::NodeStrategy strategy = sell::strategy_for(*scope.colocation, scope.node_selector, std::nullopt);
     if (!strategy.enabled) return {true, strategy.reason, "", std::nullopt};
   }
   if (scope.desired == nullptr) return {};
@@ -30,7 +30,7 @@ PodScopeState state_for_pod(const PodScope& scope, base::WallTime now) {
   }
   // A pool that takes every node confines no pod.
   if (scope.config == nullptr || scope.node_selector.empty()) return {};
-  const Pool& pool = pool_of(*scope.config, scope.node_selector);
+  const model::Pool& pool = waterline::pool_of(*scope.config, scope.node_selector);
   if (pool.takes_all) return {};
   if (const StateOrder* order = ordered(scope.desired->pool(pool.name))) {
     return {true, Reason::kStateByPool, pool.name, *order};
@@ -38,4 +38,4 @@ PodScopeState state_for_pod(const PodScope& scope, base::WallTime now) {
   return {};
 }
 
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::state

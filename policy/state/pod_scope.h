@@ -15,17 +15,17 @@
 
 #include "base/clock.h"
 #include "model/reason.h"
-#include "policy/overcommit/strategy.h"
-#include "policy/pools/pools.h"
+#include "policy/sell/overcommit/strategy.h"
 #include "policy/state/desired.h"
 #include "policy/state/state.h"
+#include "policy/waterline/pools.h"
 
-namespace tidemark::policy {
+namespace tidemark::policy::state {
 
 // Unknown counts as on: no pod is rejected for missing information.
 struct PodScope {
-  const ColocationConfig* colocation = nullptr;
-  const TidemarkConfig* config = nullptr;
+  const sell::ColocationConfig* colocation = nullptr;
+  const waterline::TidemarkConfig* config = nullptr;
   const DesiredStates* desired = nullptr;
   std::span<const model::Label> node_selector;  // the pod's spec.nodeSelector
   std::string_view work_class;                  // the pod's tidemark.io/class; empty for none
@@ -42,4 +42,4 @@ struct PodScopeState {
 // Total.
 PodScopeState state_for_pod(const PodScope& scope, base::WallTime now);
 
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::state

@@ -4,9 +4,9 @@
 
 #include <vector>
 
-#include "policy/pools/parse.h"
+#include "policy/settings/config/parse.h"
 
-namespace tidemark::policy {
+namespace tidemark::policy::state {
 namespace {
 
 using model::Reason;
@@ -32,11 +32,11 @@ class PodScopeTest : public ::testing::Test {
     return state_for_pod({colocation ? &*colocation : nullptr, &config, &desired, selector, work_class}, now);
   }
 
-  TidemarkConfig config = *parse_tidemark_config(
+  waterline::TidemarkConfig config = *settings::parse_tidemark_config(
       "schema: 1\nmode: observe\npools:\n- {name: night, nodeSelector: {matchLabels: {pool: night}}, mode: enforce}\n"
       "- {name: all, nodeSelector: {}}\n",
-      Zones());
-  std::optional<ColocationConfig> colocation;
+      waterline::Zones());
+  std::optional<sell::ColocationConfig> colocation;
   DesiredStates desired;
 };
 
@@ -100,10 +100,10 @@ TEST_F(PodScopeTest, WhatIsOffForYarnAloneIsOnForPods) {
 }
 
 TEST_F(PodScopeTest, CoLocationThatIsNotEnabledIsOff) {
-  colocation = *parse_colocation_config(R"({"enable":false})");
+  colocation = *sell::parse_colocation_config(R"({"enable":false})");
   EXPECT_EQ(ask().reason, Reason::kDisabledByCluster);
   EXPECT_TRUE(ask().off);
-  colocation = *parse_colocation_config(
+  colocation = *sell::parse_colocation_config(
       R"({"enable":true,"nodeConfigs":[{"nodeSelector":{"matchLabels":{"pool":"day"}},"enable":false}]})");
   EXPECT_FALSE(ask().off);
   EXPECT_TRUE(ask({{"pool", "day"}}).off);
@@ -111,4 +111,4 @@ TEST_F(PodScopeTest, CoLocationThatIsNotEnabledIsOff) {
 }
 
 }  // namespace
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::state

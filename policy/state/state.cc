@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-namespace tidemark::policy {
+namespace tidemark::policy::state {
 namespace {
 
 using model::Reason;
@@ -63,25 +63,25 @@ std::optional<Reason> end_draining(StateMark& mark, const SoldNow& sold, base::W
 
 }  // namespace
 
-EffectiveState effective(const NodeMarks& marks, Mode mode, base::WallTime now) {
+EffectiveState effective(const NodeMarks& marks, model::Mode mode, base::WallTime now) {
   EffectiveState state;
   const bool lifted =
       orders_on(marks.pool ? &marks.pool->mark : nullptr, now) || orders_on(marks.node ? &*marks.node : nullptr, now);
-  if (mode == Mode::kObserve && !lifted) {
-    state.k8s = state.yarn = NodeState::kObserve;
+  if (mode == model::Mode::kObserve && !lifted) {
+    state.k8s = state.yarn = model::NodeState::kObserve;
     state.decided_by = Reason::kStateByMode;
   }
-  NodeState strictest = state.strictest();
+  model::NodeState strictest = state.strictest();
   for (const auto& [mark, reason] : scopes(marks)) {
     const StateOrder* order = mark == nullptr ? nullptr : in_force(*mark, now);
     if (order == nullptr) continue;
-    const NodeState ordered = state_of(*order, now);
-    const NodeState rest = order->rest == Wish::kObserve ? NodeState::kObserve : NodeState::kOn;
+    const model::NodeState ordered = state_of(*order, now);
+    const model::NodeState rest = order->rest == Wish::kObserve ? model::NodeState::kObserve : model::NodeState::kOn;
     state.k8s = std::max(state.k8s, order->only.has_k8s() ? ordered : rest);
     state.yarn = std::max(state.yarn, order->only.has_yarn() ? ordered : rest);
     for (const auto& name : order->only.classes) {
       state.classes_off.push_back(name);
-      if (ordered == NodeState::kOff) state.classes_drained.push_back(name);
+      if (ordered == model::NodeState::kOff) state.classes_drained.push_back(name);
     }
     const bool decides = state.strictest() > strictest || state.decided_by == Reason::kStateDefault;
     if (decides) {
@@ -91,7 +91,7 @@ EffectiveState effective(const NodeMarks& marks, Mode mode, base::WallTime now) 
       strictest = state.strictest();
     }
     if (order->until) sooner(state.again_after, *order->until, now);
-    if (ordered == NodeState::kDraining) sooner(state.again_after, order->drain_until, now);
+    if (ordered == model::NodeState::kDraining) sooner(state.again_after, order->drain_until, now);
   }
   for (auto* names : {&state.classes_off, &state.classes_drained}) {
     std::ranges::sort(*names);
@@ -111,21 +111,22 @@ std::optional<base::WallTime> evicts_since(const NodeMarks& marks, base::WallTim
 }
 
 Reason reason_of(const SideStates& state) {
-  if (state.strictest() == NodeState::kOn) return Reason::kStateOn;
-  if (state.strictest() == NodeState::kObserve) return Reason::kStateObserved;
-  if (state.k8s <= NodeState::kObserve) return Reason::kStateOffYarn;
-  if (state.yarn <= NodeState::kObserve) return Reason::kStateOffK8s;
-  return state.k8s == NodeState::kOff && state.yarn == NodeState::kOff ? Reason::kStateOff : Reason::kStateDraining;
+  if (state.strictest() == model::NodeState::kOn) return Reason::kStateOn;
+  if (state.strictest() == model::NodeState::kObserve) return Reason::kStateObserved;
+  if (state.k8s <= model::NodeState::kObserve) return Reason::kStateOffYarn;
+  if (state.yarn <= model::NodeState::kObserve) return Reason::kStateOffK8s;
+  return state.k8s == model::NodeState::kOff && state.yarn == model::NodeState::kOff ? Reason::kStateOff
+                                                                                     : Reason::kStateDraining;
 }
 
-NodeState label_of(const NodeMarks& marks, base::WallTime now) {
-  return effective(marks, Mode::kEnforce, now).strictest();
+model::NodeState label_of(const NodeMarks& marks, base::WallTime now) {
+  return effective(marks, model::Mode::kEnforce, now).strictest();
 }
 
 NodeCommanded command_node(const NodeMarks& marks, const StateCommand& command, std::int64_t generation,
                            base::WallTime now) {
   if (marks.node && marks.node->generation >= generation) return {marks, CommandEffect::kSuperseded};
-  auto commanded = policy::command(marks.node, command, generation, now);
+  auto commanded = policy::state::command(marks.node, command, generation, now);
   NodeCommanded out{marks, commanded.effect};
   if (commanded.effect == CommandEffect::kSet) out.marks.node = std::move(commanded.mark);
   return out;
@@ -166,4 +167,4 @@ Advanced advance(const NodeMarks& marks, const Inherited& inherited, const SoldN
   return out;
 }
 
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::state

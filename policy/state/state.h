@@ -14,20 +14,20 @@
 
 #include "base/clock.h"
 #include "model/reason.h"
-#include "policy/pools/pools.h"
 #include "policy/state/mark.h"
+#include "policy/waterline/pools.h"
 
-namespace tidemark::policy {
+namespace tidemark::policy::state {
 
 // The part of it that decides about numbers.
 struct SideStates {
-  NodeState k8s = NodeState::kOn;
-  NodeState yarn = NodeState::kOn;
+  model::NodeState k8s = model::NodeState::kOn;
+  model::NodeState yarn = model::NodeState::kOn;
   std::vector<std::string> classes_off;      // further classes of work that are off or drain, on either side
   std::vector<std::string> classes_drained;  // those of them whose drain time is over
 
   // The whole as one value of the label.
-  NodeState strictest() const { return k8s > yarn ? k8s : yarn; }
+  model::NodeState strictest() const { return k8s > yarn ? k8s : yarn; }
   bool operator==(const SideStates&) const = default;
 };
 
@@ -45,7 +45,7 @@ struct EffectiveState : SideStates {
 };
 
 // Total. `mode` is the mode of the node's pool, used without an order.
-EffectiveState effective(const NodeMarks& marks, Mode mode, base::WallTime now);
+EffectiveState effective(const NodeMarks& marks, model::Mode mode, base::WallTime now);
 
 // Since when an order in force evicts the running offline work of the node; nullopt: none does.
 std::optional<base::WallTime> evicts_since(const NodeMarks& marks, base::WallTime now);
@@ -54,7 +54,7 @@ std::optional<base::WallTime> evicts_since(const NodeMarks& marks, base::WallTim
 model::Reason reason_of(const SideStates& state);
 
 // The label to write beside the marks: of orders alone, since settings are not copied onto nodes.
-NodeState label_of(const NodeMarks& marks, base::WallTime now);
+model::NodeState label_of(const NodeMarks& marks, base::WallTime now);
 
 // An order for this one node. `generation` is chosen once per command, above the node's when it was first read; a node
 // that has a larger one by now got a later order, and is left alone.
@@ -97,4 +97,4 @@ struct Advanced {
 // Idempotent.
 Advanced advance(const NodeMarks& marks, const Inherited& inherited, const SoldNow& sold, base::WallTime now);
 
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::state

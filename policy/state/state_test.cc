@@ -8,11 +8,11 @@
 #include <stdexcept>
 
 #include "base/text.h"
+#include "model/generation.h"
 #include "policy/state/desired.h"
-#include "policy/state/generation.h"
 #include "policy/testing/scenario.h"
 
-namespace tidemark::policy {
+namespace tidemark::policy::state {
 namespace {
 
 using base::cat;
@@ -41,9 +41,9 @@ class Scenario {
       pool_ = words.next();
     } else if (verb == "pool-gone") {
       pool_exists_ = false;
-      pool_ = kDefaultPool;
+      pool_ = model::kDefaultPool;
     } else if (verb == "mode") {
-      mode_ = words.next() == "observe" ? Mode::kObserve : Mode::kEnforce;
+      mode_ = words.next() == "observe" ? model::Mode::kObserve : model::Mode::kEnforce;
     } else if (verb == "label") {  // by hand
       const std::string word = words.next();
       label_ = word == "-" ? std::nullopt : std::optional(word);
@@ -58,7 +58,7 @@ class Scenario {
     } else if (verb == "look") {
       answers = look();
     } else if (verb == "agents") {
-      answers.push_back("> " + told(read(), Mode::kEnforce));
+      answers.push_back("> " + told(read(), model::Mode::kEnforce));
     } else {
       throw std::runtime_error(cat("no such verb: ", verb));
     }
@@ -74,8 +74,8 @@ class Scenario {
 
   void write(NodeMarks marks) {
     const auto before = detail_ ? parse_marks(*detail_) : Result<MarkText>(MarkText());
-    if (before) EXPECT_GT(next_generation(marks.generation, now_), before->marks.generation);
-    marks.generation = next_generation(marks.generation, now_);
+    if (before) EXPECT_GT(model::next_generation(marks.generation, now_), before->marks.generation);
+    marks.generation = model::next_generation(marks.generation, now_);
     label_ = to_string(label_of(marks, now_));
     detail_ = format_marks(marks, label_of(marks, now_));
   }
@@ -109,7 +109,7 @@ class Scenario {
     constexpr std::array kEffects{"set", "already", "not off", "cannot be said", "superseded"};
     if (scope == "node") {
       const std::int64_t before = marks.node ? marks.node->generation : 0;
-      auto done = command_node(marks, command, next_generation(std::max(before, marks.generation), now_), now_);
+      auto done = command_node(marks, command, model::next_generation(std::max(before, marks.generation), now_), now_);
       if (done.effect == CommandEffect::kSet) write(done.marks);
       return cat("> ", kEffects.at(static_cast<std::size_t>(done.effect)));
     }
@@ -139,7 +139,7 @@ class Scenario {
     }
   }
 
-  std::string told(const NodeReading& reading, Mode mode) const {
+  std::string told(const NodeReading& reading, model::Mode mode) const {
     const auto state = effective(reading.marks, mode, now_);
     std::string line(to_string(state.strictest()));
     if (state.k8s != state.yarn) line += cat(" (k8s ", to_string(state.k8s), ", yarn ", to_string(state.yarn), ")");
@@ -174,10 +174,10 @@ class Scenario {
   std::optional<std::string> label_;
   std::optional<std::string> detail_;
   DesiredStates desired_;
-  std::string pool_{kDefaultPool};
+  std::string pool_{model::kDefaultPool};
   bool pool_exists_ = true;
   bool manager_alone_ = false;
-  Mode mode_ = Mode::kEnforce;
+  model::Mode mode_ = model::Mode::kEnforce;
   SoldNow sold_{true, true};
   base::WallTime now_ = kStart;
 };
@@ -230,7 +230,7 @@ TEST(StateProperty, ALifeOfCommandsAndClockJumps) {
       const auto before = marks;
       const auto command = any_command(random);
       if (random() % 2 == 0) {
-        marks = command_node(marks, command, next_generation(marks.generation, now), now).marks;
+        marks = command_node(marks, command, model::next_generation(marks.generation, now), now).marks;
       } else {
         const std::string pool = random() % 2 == 0 ? "" : "night";
         const auto done = command_desired(desired, pool, command, now);
@@ -244,7 +244,7 @@ TEST(StateProperty, ALifeOfCommandsAndClockJumps) {
       SoldNow sold;
       if (random() % 3 == 0) sold = {random() % 2 == 0, random() % 2 == 0};
       marks = advance(marks, inherited, sold, now).marks;
-      marks.generation = next_generation(marks.generation, now);
+      marks.generation = model::next_generation(marks.generation, now);
       ASSERT_GT(marks.generation, before.generation) << "seed " << seed;
       if (before.cluster) ASSERT_GE(marks.cluster->generation, before.cluster->generation);
       if (before.node) ASSERT_GE(marks.node->generation, before.node->generation);
@@ -271,13 +271,13 @@ TEST(StateProperty, AnOrderThatEndedNeverComesBack) {
     off.wish = Wish::kOff;
     off.lasts = std::chrono::minutes(30);
     base::WallTime now = kStart;
-    NodeMarks marks = command_node({}, off, next_generation(0, now), now).marks;
+    NodeMarks marks = command_node({}, off, model::next_generation(0, now), now).marks;
     bool ended = false;
     for (int i = 0; i < 50; ++i) {
       now = jump(random, now);
       marks = advance(marks, {}, {}, now).marks;
-      if (ended) ASSERT_EQ(label_of(marks, now), NodeState::kOn) << "seed " << seed;
-      ended = ended || label_of(marks, now) == NodeState::kOn;
+      if (ended) ASSERT_EQ(label_of(marks, now), model::NodeState::kOn) << "seed " << seed;
+      ended = ended || label_of(marks, now) == model::NodeState::kOn;
     }
   }
 }
@@ -290,21 +290,21 @@ TEST(StateProperty, OffNeverLoosens) {
     NodeMarks marks;
     for (std::uint64_t i = 0; i < random() % 5; ++i) {
       now = now + std::chrono::minutes(random() % 30);
-      marks =
-          command_node(marks, any_command(random), next_generation(marks.node ? marks.node->generation : 0, now), now)
-              .marks;
+      marks = command_node(marks, any_command(random),
+                           model::next_generation(marks.node ? marks.node->generation : 0, now), now)
+                  .marks;
     }
     auto off = any_command(random);
     off.wish = Wish::kOff;
     const auto after =
-        command_node(marks, off, next_generation(marks.node ? marks.node->generation : 0, now), now).marks;
+        command_node(marks, off, model::next_generation(marks.node ? marks.node->generation : 0, now), now).marks;
     // A part that is added drains anew, and draining is less than off: so the two count as one here.
-    const auto kept = [](NodeState state) { return std::min(state, NodeState::kDraining); };
+    const auto kept = [](model::NodeState state) { return std::min(state, model::NodeState::kDraining); };
     for (int minutes = 0; minutes < 300; minutes += 7) {
       const auto then = now + std::chrono::minutes(minutes);
       if (off.lasts && then >= now + *off.lasts) break;
-      const auto was = effective(marks, Mode::kEnforce, then);
-      const auto is = effective(after, Mode::kEnforce, then);
+      const auto was = effective(marks, model::Mode::kEnforce, then);
+      const auto is = effective(after, model::Mode::kEnforce, then);
       ASSERT_GE(kept(is.k8s), kept(was.k8s)) << "seed " << seed << " after " << minutes << " min";
       ASSERT_GE(kept(is.yarn), kept(was.yarn)) << "seed " << seed << " after " << minutes << " min";
     }
@@ -343,14 +343,14 @@ TEST(Mark, WritingOverGarbageYieldsAReadableMark) {
     ASSERT_GT(read.problem.size(), kWhyBytesMax);
     ASSERT_TRUE(read.marks.node);
     EXPECT_GE(read.marks.node->orders[0].why.size(), kWhyBytesMax - 1);
-    const auto again = read_marks("draining", format_marks(read.marks, NodeState::kDraining));
+    const auto again = read_marks("draining", format_marks(read.marks, model::NodeState::kDraining));
     EXPECT_EQ(again.trouble, std::nullopt) << again.problem;
     EXPECT_EQ(again.marks, read.marks);
   }
 }
 
 TEST(Mark, GarbageSellsNothingAndKillsNothing) {
-  const std::string good = format_marks({}, NodeState::kOn);
+  const std::string good = format_marks({}, model::NodeState::kOn);
   for (const std::string& text :
        {std::string("{"), std::string("[]"), std::string("null"), std::string(R"({"schema":0})"),
         std::string(R"({"schema":1,"generation":-1,"state":"on"})"), std::string(R"({"schema":1,"state":"maybe"})"),
@@ -365,12 +365,12 @@ TEST(Mark, GarbageSellsNothingAndKillsNothing) {
       const auto read = read_marks(label, text);
       EXPECT_EQ(read.trouble, model::Reason::kStateUnreadable) << text;
       EXPECT_FALSE(read.problem.empty());
-      EXPECT_EQ(label_of(read.marks, kStart), NodeState::kDraining) << text;
+      EXPECT_EQ(label_of(read.marks, kStart), model::NodeState::kDraining) << text;
     }
-    EXPECT_EQ(label_of(read_marks("off", text).marks, kStart), NodeState::kOff) << text;
+    EXPECT_EQ(label_of(read_marks("off", text).marks, kStart), model::NodeState::kOff) << text;
   }
-  EXPECT_EQ(label_of(read_marks("onn", std::nullopt).marks, kStart), NodeState::kDraining);
-  EXPECT_EQ(label_of(read_marks("onn", good).marks, kStart), NodeState::kDraining);
+  EXPECT_EQ(label_of(read_marks("onn", std::nullopt).marks, kStart), model::NodeState::kDraining);
+  EXPECT_EQ(label_of(read_marks("onn", good).marks, kStart), model::NodeState::kDraining);
 }
 
 TEST(Mark, AProblemNamesItsPlace) {
@@ -383,8 +383,8 @@ TEST(Mark, AProblemNamesItsPlace) {
 TEST(Mark, ANewerSchemaIsHeldByItsLabel) {
   const auto read = read_marks("observe", R"({"schema":2,"something":"else"})");
   EXPECT_EQ(read.trouble, model::Reason::kStateNewer);
-  EXPECT_EQ(label_of(read.marks, kStart), NodeState::kObserve);
-  EXPECT_EQ(label_of(read_marks(std::nullopt, R"({"schema":2})").marks, kStart), NodeState::kDraining);
+  EXPECT_EQ(label_of(read.marks, kStart), model::NodeState::kObserve);
+  EXPECT_EQ(label_of(read_marks(std::nullopt, R"({"schema":2})").marks, kStart), model::NodeState::kDraining);
 }
 
 TEST(Desired, RejectsTooManyPools) {
@@ -421,4 +421,4 @@ TEST(Desired, TheLastGoodOneHolds) {
 }
 
 }  // namespace
-}  // namespace tidemark::policy
+}  // namespace tidemark::policy::state

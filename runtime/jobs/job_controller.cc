@@ -40,15 +40,15 @@ kube::InformerConfig pods_config(std::size_t bytes_max) {
 
 // Pods that are let go of now and count as nothing, for they were disrupted: another one is made for each. Their uids,
 // sorted.
-std::vector<std::string> queued_again(const policy::JobStep& step,
+std::vector<std::string> queued_again(const policy::single_node::JobStep& step,
                                       const std::vector<std::shared_ptr<const JobPodObject>>& pods) {
   std::vector<std::string> out;
-  if (step.state.decided != policy::JobEnd::kNone) return out;
+  if (step.state.decided != policy::single_node::JobEnd::kNone) return out;
   const auto has = [](const std::vector<std::string>& list, std::string_view one) {
     return std::ranges::find(list, one) != list.end();
   };
   for (const std::size_t i : step.release) {
-    const policy::JobPod& pod = pods[i]->pod;
+    const policy::single_node::JobPod& pod = pods[i]->pod;
     const bool counts = pod.phase == model::PodPhase::kSucceeded || has(step.state.uncounted_failed, pod.uid);
     if (!counts && has(pod.conditions, "DisruptionTarget")) out.push_back(pod.uid);
   }
@@ -195,7 +195,7 @@ net::Task<void> JobController::run() {
 
 net::Task<Result<void>> JobController::sync(std::string uid) {
   std::vector<std::shared_ptr<const JobPodObject>> pods;
-  std::vector<policy::JobPod> seen;
+  std::vector<policy::single_node::JobPod> seen;
   const Followed& followed = followed_[uid];
   for (const auto& [name, each] : followed.pods) {
     pods.push_back(each.object);
@@ -203,7 +203,7 @@ net::Task<Result<void>> JobController::sync(std::string uid) {
     if (each.ended.stamp) seen.back().ended_ago = since(each.ended);
   }
   const auto making = static_cast<std::int64_t>(followed.making.size());
-  const policy::JobTimes times{loop_.clock().wall(), since(followed.started), since(followed.ended)};
+  const policy::single_node::JobTimes times{loop_.clock().wall(), since(followed.started), since(followed.ended)};
   const auto found = known_.find(uid);
   // An incomplete list cannot be counted: deleted pods and pods above the limit look alike. A Job whose pods are all
   // counted continues, because its end frees memory.
@@ -221,7 +221,7 @@ net::Task<Result<void>> JobController::sync(std::string uid) {
   const std::shared_ptr<const JobObject> job = found->second;
   if (!job->ours) co_return Result<void>();
   if (!job->refused.empty() && !job->state.over) co_return co_await write(job, refused_status(*job, times.now));
-  const policy::JobStep step = policy::job_life(job->spec, job->state, seen, making, times);
+  const policy::single_node::JobStep step = policy::single_node::job_life(job->spec, job->state, seen, making, times);
   // The note first, and then all of it anew: it makes another version of the job.
   std::vector<std::string> again = queued_again(step, pods);
   if (!again.empty() && again != job->queued_again_pods) co_return co_await note(job, std::move(again));

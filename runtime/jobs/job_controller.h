@@ -1,4 +1,4 @@
-// Carries out policy/job_life for the Jobs of this server: makes their pods, counts how they end, tells how the Job
+// Carries out policy/single_node for the Jobs of this server: makes their pods, counts how they end, tells how the Job
 // stands, and removes what is over. One job at a time, and each write only for the version of the job that was read: a
 // view that is behind is refused by the server, and looked at again.
 #pragma once

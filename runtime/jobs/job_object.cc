@@ -10,8 +10,8 @@
 namespace tidemark::runtime {
 namespace {
 
-using policy::JobEnd;
-using policy::JobRule;
+using policy::single_node::JobEnd;
+using policy::single_node::JobRule;
 
 const Json kNone;
 
@@ -88,7 +88,7 @@ void read_rules(const Json& spec, JobObject& out) {
 }
 
 void read_spec(const Json& spec, JobObject& out) {
-  policy::JobSpec& to = out.spec;
+  policy::single_node::JobSpec& to = out.spec;
   to.completions = at(spec, "completions").get_int();
   to.parallelism = at(spec, "parallelism").get_int().value_or(1);
   to.backoff_limit = at(spec, "backoffLimit").get_int().value_or(to.backoff_limit);
@@ -109,7 +109,7 @@ void read_spec(const Json& spec, JobObject& out) {
 }
 
 void read_state(const Json& status, JobObject& out) {
-  policy::JobState& to = out.state;
+  policy::single_node::JobState& to = out.state;
   to.started = base::parse_rfc3339(status.text_at("startTime"));
   to.ended = base::parse_rfc3339(status.text_at("completionTime"));
   to.active = at(status, "active").get_int().value_or(0);
@@ -119,7 +119,7 @@ void read_state(const Json& status, JobObject& out) {
   to.failed = at(status, "failed").get_int().value_or(0);
   to.uncounted_succeeded = sorted_texts(at(at(status, "uncountedTerminatedPods"), "succeeded"));
   to.uncounted_failed = sorted_texts(at(at(status, "uncountedTerminatedPods"), "failed"));
-  to.completed = policy::parse_indexes(status.text_at("completedIndexes"));
+  to.completed = policy::single_node::parse_indexes(status.text_at("completedIndexes"));
   each(at(status, "conditions"), [&](const Json& condition) {
     const std::string type(condition.text_at("type"));
     const bool is = condition.text_at("status") == "True";
@@ -283,7 +283,7 @@ std::string pod_of_job(const JobObject& job, std::string_view name, std::optiona
   return pod.dump();
 }
 
-std::string job_status(const JobObject& job, const policy::JobState& state, base::WallTime now) {
+std::string job_status(const JobObject& job, const policy::single_node::JobState& state, base::WallTime now) {
   Status status(job, now);
   base::JsonWriter& out = status.out();
   status.amount("active", state.active);
@@ -293,7 +293,7 @@ std::string job_status(const JobObject& job, const policy::JobState& state, base
   status.amount("failed", state.failed);
   status.time("startTime", state.started);
   status.time("completionTime", state.over && state.decided == JobEnd::kComplete ? state.ended : std::nullopt);
-  const std::string indexes = policy::index_text(state.completed);
+  const std::string indexes = policy::single_node::index_text(state.completed);
   indexes.empty() ? out.key("completedIndexes").null() : out.member("completedIndexes", indexes);
   out.key("uncountedTerminatedPods").begin_object();
   for (const auto& [key, uids] :

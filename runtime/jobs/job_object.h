@@ -1,4 +1,4 @@
-// Jobs and their pods between objects and policy/job_life.
+// Jobs and their pods between objects and policy/single_node.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 #include "base/json.h"
 #include "base/result.h"
-#include "policy/job_life/job_life.h"
+#include "policy/single_node/job_life.h"
 
 namespace tidemark::runtime {
 
@@ -23,8 +23,8 @@ inline constexpr std::string_view kJobIndexAnnotation = "batch.kubernetes.io/job
 struct JobObject {
   std::string uid, ns, name, resource_version;
   bool ours = true;  // false: another controller manages it
-  policy::JobSpec spec;
-  policy::JobState state;
+  policy::single_node::JobSpec spec;
+  policy::single_node::JobState state;
   std::string pod_template;                    // as JSON
   std::int64_t queued_again = 0;               // model/queued_again.h
   std::vector<std::string> queued_again_pods;  // sorted
@@ -42,7 +42,7 @@ Result<JobObject> read_job(std::string_view object);
 struct JobPodObject {
   std::string ns, resource_version;
   std::string job_uid;  // its controller; "": none of a Job
-  policy::JobPod pod;
+  policy::single_node::JobPod pod;
   std::optional<base::WallTime> ended;  // end time in its status, if the pod is over
 
   std::size_t bytes() const;
@@ -54,7 +54,7 @@ std::string pod_of_job(const JobObject& job, std::string_view name, std::optiona
 
 // A strategic patch of the status, which holds only for the version of the job that was read. Conditions that are not
 // ours stay.
-std::string job_status(const JobObject& job, const policy::JobState& state, base::WallTime now);
+std::string job_status(const JobObject& job, const policy::single_node::JobState& state, base::WallTime now);
 // The same for one that cannot be done here: it has failed.
 std::string refused_status(const JobObject& job, base::WallTime now);
 // A merge patch, for that version too: these pods were queued again. A pod that is already counted is not counted

@@ -12,7 +12,7 @@
 namespace tidemark::runtime {
 namespace {
 
-using policy::WorkKind;
+using policy::single_node::WorkKind;
 
 constexpr base::Duration kBindLimit = std::chrono::seconds(10);
 constexpr base::Duration kSyncedLook = std::chrono::minutes(1);
@@ -51,8 +51,9 @@ bool outcome_unknown(ErrorKind kind) {
 }
 
 // What was ordered of the node itself: what the settings sell is in its amounts.
-policy::EffectiveState state_of(const QueuedNode* node, base::WallTime now) {
-  return node == nullptr ? policy::EffectiveState() : policy::effective(node->ordered, policy::Mode::kEnforce, now);
+policy::state::EffectiveState state_of(const QueuedNode* node, base::WallTime now) {
+  return node == nullptr ? policy::state::EffectiveState()
+                         : policy::state::effective(node->ordered, model::Mode::kEnforce, now);
 }
 
 std::optional<base::Duration> sooner(std::optional<base::Duration> a, std::optional<base::Duration> b) {
@@ -128,8 +129,8 @@ void Binder::follow_waiting(const QueuedPod* before, const QueuedPod* after) {
     return;
   }
   const base::Clock& clock = loop_.clock();
-  const base::Duration waited =
-      std::clamp(clock.wall() - after->pod.created, base::Duration(0), policy::kPassedMax);  // more changes nothing
+  const base::Duration waited = std::clamp(clock.wall() - after->pod.created, base::Duration(0),
+                                           policy::single_node::kPassedMax);  // more changes nothing
   waiting_since_.try_emplace(after->pod.uid, clock.monotonic() + -waited);
 }
 
@@ -149,7 +150,7 @@ void Binder::evicted(const QueuedPod& pod) {
   base::Duration ago{0};
   if (!pods_.synced() && pod.disrupted_at) {  // before this process began
     ago = std::clamp(loop_.clock().wall().since_epoch - pod.disrupted_at->since_epoch, base::Duration(0),
-                     policy::kEvictionPause);
+                     policy::single_node::kEvictionPause);
   }
   const base::MonotonicTime when = loop_.clock().monotonic() + -ago;
   if (!last_eviction_ || *last_eviction_ < when) last_eviction_ = when;
@@ -187,8 +188,8 @@ std::optional<base::Duration> Binder::decide(std::vector<Bind>& binds) {
   const base::MonotonicTime now = loop_.clock().monotonic();
   const bool all_held = !pods_.core().over_budget();
   bool all_known = all_held;
-  std::vector<const policy::QueuePod*> bound;
-  std::vector<policy::QueueWaiting> waiting;
+  std::vector<const policy::single_node::QueuePod*> bound;
+  std::vector<policy::single_node::QueueWaiting> waiting;
   pods_.for_each([&](const kube::ObjectKey&, const QueuedPod& each) {
     all_known = all_known && each.understood;
     const Standing standing = this->standing(each);
@@ -196,15 +197,15 @@ std::optional<base::Duration> Binder::decide(std::vector<Bind>& binds) {
     if (standing == Standing::kWaits) waiting.push_back({&each.pod, now - waiting_since_.at(each.pod.uid)});
   });
   const QueuedNode* node = node_.find({"", config_.node_name});
-  const policy::EffectiveState ordered = state_of(node, loop_.clock().wall());
-  const bool off = ordered.k8s >= policy::NodeState::kDraining || (node != nullptr && node->off_locally);
-  const policy::LocalQueuePlan plan =
-      policy::local_queue({node == nullptr ? nullptr : &node->node, bound, waiting, since_eviction(), all_known, off});
+  const policy::state::EffectiveState ordered = state_of(node, loop_.clock().wall());
+  const bool off = ordered.k8s >= model::NodeState::kDraining || (node != nullptr && node->off_locally);
+  const policy::single_node::LocalQueuePlan plan = policy::single_node::local_queue(
+      {node == nullptr ? nullptr : &node->node, bound, waiting, since_eviction(), all_known, off});
 
   std::vector<WaitTeller::Waits> tell;
   for (const std::size_t i : plan.order) {
-    const policy::QueuePod& pod = *waiting[i].pod;
-    if (const policy::QueueOutcome& outcome = plan.outcomes[i]) {
+    const policy::single_node::QueuePod& pod = *waiting[i].pod;
+    if (const policy::single_node::QueueOutcome& outcome = plan.outcomes[i]) {
       tell.push_back({pod.uid, pod.ns, pod.name, *outcome});
     } else {
       binds.push_back({pod.uid, pod.ns, pod.name, pod.kind, pod.created});
@@ -216,7 +217,8 @@ std::optional<base::Duration> Binder::decide(std::vector<Bind>& binds) {
   return sooner(plan.again_after, ordered.again_after);
 }
 
-void Binder::show(const policy::LocalQueuePlan& plan, const std::vector<policy::QueueWaiting>& waiting) {
+void Binder::show(const policy::single_node::LocalQueuePlan& plan,
+                  const std::vector<policy::single_node::QueueWaiting>& waiting) {
   std::array<double, 2> count{};
   for (std::size_t i = 0; i < waiting.size(); ++i) {
     if (plan.outcomes[i]) ++count.at(static_cast<std::size_t>(waiting[i].pod->kind));

@@ -1,8 +1,8 @@
 // The scheduler of a machine without a cluster: binds waiting pods to its one node, and writes what the others wait
-// for. It decides by policy/local_queue, after each change of pods or the node, or when time changes the plan. There is
+// for. It decides by policy/single_node, after each change of pods or the node, or when time changes the plan. There is
 // no other scheduler, so it binds pods of every schedulerName.
 //
-//   pods, node ──informers──▶ policy/local_queue ──▶ bind, ahead of the client's other calls
+//   pods, node ──informers──▶ policy/single_node ──▶ bind, ahead of the client's other calls
 //                                               └──▶ wait_teller: condition PodScheduled=False
 //
 // A bind that failed is tried again after a backoff. Where its outcome is not known, its room is kept for it that long.
@@ -27,7 +27,7 @@
 #include "kube/informer.h"
 #include "kube/intern.h"
 #include "net/loop.h"
-#include "policy/local_queue/local_queue.h"
+#include "policy/single_node/local_queue.h"
 #include "runtime/place/queued_pod.h"
 #include "runtime/place/wait_teller.h"
 
@@ -59,7 +59,7 @@ class Binder {
   enum class Standing { kWaits, kHasRoom, kLeftOut };
   struct Bind {
     std::string uid, ns, name;
-    policy::WorkKind kind = policy::WorkKind::kOnline;
+    policy::single_node::WorkKind kind = policy::single_node::WorkKind::kOnline;
     base::WallTime created;
   };
 
@@ -70,7 +70,8 @@ class Binder {
   Standing standing(const QueuedPod& pod) const;
   std::optional<base::Duration> next_retry() const;
   std::optional<base::Duration> decide(std::vector<Bind>& binds);  // when time alone changes something
-  void show(const policy::LocalQueuePlan& plan, const std::vector<policy::QueueWaiting>& waiting);
+  void show(const policy::single_node::LocalQueuePlan& plan,
+            const std::vector<policy::single_node::QueueWaiting>& waiting);
   net::Task<void> bind_all(std::vector<Bind> binds);
   net::Task<void> bind(Bind pod);
   std::optional<base::Duration> since_eviction() const;

@@ -16,10 +16,10 @@
 namespace tidemark::runtime {
 namespace {
 
-using policy::QueueAmount;
-using policy::QueueEffect;
-using policy::QueuePod;
-using policy::QueueToleration;
+using policy::single_node::QueueAmount;
+using policy::single_node::QueueEffect;
+using policy::single_node::QueuePod;
+using policy::single_node::QueueToleration;
 
 constexpr std::array kSoldResources{model::kBatchCpu, model::kBatchMemory, model::kMidCpu, model::kMidMemory};
 
@@ -66,7 +66,7 @@ bool is_sold(const QueueAmount& each) {
 }
 
 // By its class as well as by what it asks for: free work asks for nothing.
-policy::WorkKind kind_of(const kube::Pod& pod, const std::vector<QueueAmount>& requests) {
+policy::single_node::WorkKind kind_of(const kube::Pod& pod, const std::vector<QueueAmount>& requests) {
   const kube::Text* label = pod.meta.labels.find(model::kPriorityClassLabel);
   const auto priority_class =
       model::priority_class_raw(label == nullptr ? std::nullopt : std::optional(label->view()), pod.priority);
@@ -75,7 +75,7 @@ policy::WorkKind kind_of(const kube::Pod& pod, const std::vector<QueueAmount>& r
                              priority_class == model::PriorityClass::kFree;
   const bool best_effort = model::parse_qos(pod.meta.labels.get(model::kQosClassLabel)) == model::Qos::kBe;
   const bool offline = best_effort || offline_class || std::ranges::any_of(requests, is_sold);
-  return offline ? policy::WorkKind::kOffline : policy::WorkKind::kOnline;
+  return offline ? policy::single_node::WorkKind::kOffline : policy::single_node::WorkKind::kOnline;
 }
 
 // ---- where it may go ----
@@ -296,9 +296,9 @@ bool matters_to_queue(const QueuedPod* before, const QueuedPod* after) {
 std::size_t QueuedNode::bytes() const {
   std::size_t sum = sizeof(QueuedNode) + meta.name.bytes() + kube::string_bytes(meta.resource_version) +
                     kube::string_bytes(node.name) + amounts_bytes(node.allocatable) + labels_bytes(node.labels) +
-                    node.taints.capacity() * sizeof(policy::QueueTaint) +
-                    (ordered.any() ? policy::kStateDetailBytesMax : 0);
-  for (const policy::QueueTaint& each : node.taints) {
+                    node.taints.capacity() * sizeof(policy::single_node::QueueTaint) +
+                    (ordered.any() ? policy::state::kStateDetailBytesMax : 0);
+  for (const policy::single_node::QueueTaint& each : node.taints) {
     sum += kube::string_bytes(each.key) + kube::string_bytes(each.value);
   }
   return sum;
@@ -324,8 +324,8 @@ Result<QueuedNode> decode_queued_node(std::string_view bytes, kube::Interner& in
   for (const auto& [key, value] : node.meta.labels) {
     out.node.labels.push_back({std::string(key.view()), std::string(value.view())});
   }
-  out.ordered = policy::read_marks(text_of(node.meta.labels.find(model::kStateLabel)),
-                                   text_of(node.meta.annotations.find(model::kStateDetailAnnotation)))
+  out.ordered = policy::state::read_marks(text_of(node.meta.labels.find(model::kStateLabel)),
+                                          text_of(node.meta.annotations.find(model::kStateDetailAnnotation)))
                     .marks;
   const kube::NodeCondition* isolation = node.condition(model::kIsolationCondition);
   out.off_locally = isolation != nullptr && is_off(*isolation);

@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "kube/intern.h"
 #include "kube/objects.h"
-#include "policy/local_queue/queue_types.h"
+#include "policy/single_node/queue_types.h"
 #include "policy/state/mark.h"
 
 namespace tidemark::runtime {
@@ -23,7 +23,7 @@ struct QueuedPod {
   };
   Meta meta;
   kube::Text node;  // empty: it waits
-  policy::QueuePod pod;
+  policy::single_node::QueuePod pod;
   bool understood = true;  // else only its names are there
   bool leaving = false;    // it has a deletionTimestamp
   bool disrupted = false;  // condition DisruptionTarget
@@ -49,8 +49,8 @@ struct QueuedNode {
     std::string resource_version;
   };
   Meta meta;
-  policy::QueueNode node;
-  policy::NodeMarks ordered;  // on, observe, off: what its mark says, read as an agent reads it
+  policy::single_node::QueueNode node;
+  policy::state::NodeMarks ordered;  // on, observe, off: what its mark says, read as an agent reads it
   // By the switch on the machine, as its agent tells; of one that can write nothing, by a mark as well.
   bool off_locally = false;
 

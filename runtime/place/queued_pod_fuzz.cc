@@ -5,8 +5,8 @@
 
 #include "base/check.h"
 #include "kube/intern.h"
-#include "policy/local_queue/local_queue.h"
-#include "policy/render/local_queue_text.h"
+#include "policy/single_node/local_queue.h"
+#include "policy/single_node/local_queue_text.h"
 #include "runtime/place/queued_pod.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -20,17 +20,17 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   TM_CHECK(pod->bytes() >= sizeof(runtime::QueuedPod), "a projection counts itself");
-  for (const policy::QueueAmount& each : pod->pod.requests)
+  for (const policy::single_node::QueueAmount& each : pod->pod.requests)
     TM_CHECK(each.amount > 0, "what is not asked for is not here");
-  policy::QueueNode node;
+  policy::single_node::QueueNode node;
   node.name = "n1";
   node.allocatable = {{"cpu", 1000}, {"pods", 1}};
   node.labels = {{"disk", "ssd"}};
-  node.taints = {{"k", "v", policy::QueueEffect::kNoExecute}};
-  const policy::QueueWaiting one[] = {{&pod->pod, base::Duration(0)}};
-  const policy::LocalQueuePlan plan = policy::local_queue({&node, {}, one, std::nullopt});
+  node.taints = {{"k", "v", policy::single_node::QueueEffect::kNoExecute}};
+  const policy::single_node::QueueWaiting one[] = {{&pod->pod, base::Duration(0)}};
+  const policy::single_node::LocalQueuePlan plan = policy::single_node::local_queue({&node, {}, one, std::nullopt});
   TM_CHECK(plan.outcomes.size() == 1, "each has one outcome");
-  if (plan.outcomes[0]) TM_CHECK(!policy::local_queue_text(*plan.outcomes[0]).empty(), "and a sentence");
+  if (plan.outcomes[0]) TM_CHECK(!policy::single_node::local_queue_text(*plan.outcomes[0]).empty(), "and a sentence");
   const auto again = runtime::decode_queued_pod(bytes, interner);
   TM_CHECK(again && !(runtime::matters_to_queue(&*pod, &*again)), "decoding depends on the bytes alone");
   return 0;

@@ -31,8 +31,9 @@ TEST(QueuedPod, ReservesLikeScheduler) {
         "status":{"conditions":[{"type":"DisruptionTarget","status":"True"}]}})",
       interner);
   ASSERT_TRUE(pod) << pod.error().message;
-  EXPECT_EQ(pod->pod.requests, (std::vector<policy::QueueAmount>{{"cpu", 2150}, {"kubernetes.io/batch-cpu", 3000}}));
-  EXPECT_EQ(pod->pod.kind, policy::WorkKind::kOffline);
+  EXPECT_EQ(pod->pod.requests,
+            (std::vector<policy::single_node::QueueAmount>{{"cpu", 2150}, {"kubernetes.io/batch-cpu", 3000}}));
+  EXPECT_EQ(pod->pod.kind, policy::single_node::WorkKind::kOffline);
   EXPECT_EQ(pod->pod.priority, 5000);
   EXPECT_EQ(pod->pod.tolerations.size(), 1u);
   EXPECT_TRUE(pod->evicted());
@@ -50,23 +51,23 @@ TEST(QueuedNode, ReadsOrderOfNode) {
     if (!detail.empty()) meta["annotations"] = Json::object({{model::kStateDetailAnnotation, detail}});
     const auto node = decode_queued_node(Json::object({{"metadata", std::move(meta)}}).dump(), interner);
     EXPECT_TRUE(node) << node.error().message;
-    return policy::effective(node->ordered, policy::Mode::kEnforce, kNow).k8s;
+    return policy::state::effective(node->ordered, model::Mode::kEnforce, kNow).k8s;
   };
-  const auto ordered = [&](policy::StateCommand command) {
-    command.wish = policy::Wish::kOff;
-    const auto done = policy::command_node({}, command, 1, kNow);
-    const policy::NodeState label = policy::label_of(done.marks, kNow);
-    return carries(policy::to_string(label), policy::format_marks(done.marks, label));
+  const auto ordered = [&](policy::state::StateCommand command) {
+    command.wish = policy::state::Wish::kOff;
+    const auto done = policy::state::command_node({}, command, 1, kNow);
+    const model::NodeState label = policy::state::label_of(done.marks, kNow);
+    return carries(to_string(label), policy::state::format_marks(done.marks, label));
   };
-  EXPECT_EQ(carries("on"), policy::NodeState::kOn);
-  EXPECT_EQ(carries("off"), policy::NodeState::kOff);
-  EXPECT_EQ(carries("of"), policy::NodeState::kDraining);
-  EXPECT_EQ(ordered({}), policy::NodeState::kOff);
-  policy::StateCommand drains, of_yarn;
+  EXPECT_EQ(carries("on"), model::NodeState::kOn);
+  EXPECT_EQ(carries("off"), model::NodeState::kOff);
+  EXPECT_EQ(carries("of"), model::NodeState::kDraining);
+  EXPECT_EQ(ordered({}), model::NodeState::kOff);
+  policy::state::StateCommand drains, of_yarn;
   drains.drain = 5min;
   of_yarn.only.yarn = true;
-  EXPECT_EQ(ordered(drains), policy::NodeState::kDraining);
-  EXPECT_EQ(ordered(of_yarn), policy::NodeState::kOn);
+  EXPECT_EQ(ordered(drains), model::NodeState::kDraining);
+  EXPECT_EQ(ordered(of_yarn), model::NodeState::kOn);
 }
 
 }  // namespace

@@ -5,8 +5,8 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "policy/local_queue/telling.h"
-#include "policy/render/local_queue_text.h"
+#include "policy/single_node/local_queue_text.h"
+#include "policy/single_node/telling.h"
 
 namespace tidemark::runtime {
 namespace {
@@ -57,11 +57,11 @@ const WaitTeller::Waits* WaitTeller::next_due(std::optional<base::Duration>& lat
 
 // What another process told of it is known by its words alone.
 bool WaitTeller::is_news(const Waits& waits, Told& told) const {
-  if (told.wait) return policy::worth_telling(*told.wait, waits.wait);
+  if (told.wait) return policy::single_node::worth_telling(*told.wait, waits.wait);
   const QueuedPod* pod = find_pod_(waits.ns, waits.name);
   if (pod == nullptr || pod->pod.uid != waits.uid) return false;
-  if (!pod->told || pod->told_reason != policy::local_queue_condition_reason(waits.wait.reason) ||
-      pod->told_message != policy::local_queue_text(waits.wait)) {
+  if (!pod->told || pod->told_reason != policy::single_node::local_queue_condition_reason(waits.wait.reason) ||
+      pod->told_message != policy::single_node::local_queue_text(waits.wait)) {
     return true;
   }
   told.wait = waits.wait;
@@ -93,7 +93,7 @@ net::Task<void> WaitTeller::write(Waits waits) {
             {{"pod", base::cat(waits.ns, "/", waits.name)}, {"error", written.error().message}});
 }
 
-std::string WaitTeller::body_of(const QueuedPod& pod, const policy::QueueWait& wait) const {
+std::string WaitTeller::body_of(const QueuedPod& pod, const policy::single_node::QueueWait& wait) const {
   std::string body;
   base::JsonWriter writer(body);
   writer.begin_object()
@@ -105,8 +105,8 @@ std::string WaitTeller::body_of(const QueuedPod& pod, const policy::QueueWait& w
   writer.key("status").begin_object().key("conditions").begin_array().begin_object();
   writer.member("type", std::string_view("PodScheduled"))
       .member("status", std::string_view("False"))
-      .member("reason", policy::local_queue_condition_reason(wait.reason))
-      .member("message", policy::local_queue_text(wait));
+      .member("reason", policy::single_node::local_queue_condition_reason(wait.reason))
+      .member("message", policy::single_node::local_queue_text(wait));
   // One that stands there already keeps the time since when it is false.
   if (!pod.told) writer.member("lastTransitionTime", base::format_rfc3339(loop_.clock().wall()));
   writer.end_object().end_array().end_object().end_object();

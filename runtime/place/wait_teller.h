@@ -1,5 +1,5 @@
 // Tells waiting pods what they wait for, in their condition PodScheduled. Only where it is another thing than before
-// (policy/local_queue/telling.h), one write after the other, and none sooner than kTellPause after the last to that
+// (policy/single_node/telling.h), one write after the other, and none sooner than kTellPause after the last to that
 // pod.
 //
 // Each write names the revision of the pod that it was decided on: a pod that was bound meanwhile is not told anything.
@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "kube/client.h"
 #include "net/loop.h"
-#include "policy/local_queue/queue_types.h"
+#include "policy/single_node/queue_types.h"
 #include "runtime/place/queued_pod.h"
 
 namespace tidemark::runtime {
@@ -26,7 +26,7 @@ class WaitTeller {
  public:
   struct Waits {
     std::string uid, ns, name;
-    policy::QueueWait wait;
+    policy::single_node::QueueWait wait;
   };
   using FindPod = std::function<const QueuedPod*(std::string_view ns, std::string_view name)>;
 
@@ -38,14 +38,14 @@ class WaitTeller {
 
  private:
   struct Told {
-    std::optional<policy::QueueWait> wait;  // nullopt: not by this process
+    std::optional<policy::single_node::QueueWait> wait;  // nullopt: not by this process
     std::optional<base::MonotonicTime> not_before;
     bool waits = false;
   };
   const Waits* next_due(std::optional<base::Duration>& later);
   bool is_news(const Waits& waits, Told& told) const;
   net::Task<void> write(Waits waits);
-  std::string body_of(const QueuedPod& pod, const policy::QueueWait& wait) const;
+  std::string body_of(const QueuedPod& pod, const policy::single_node::QueueWait& wait) const;
 
   net::EventLoop& loop_;
   kube::Writer& client_;

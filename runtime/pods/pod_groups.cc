@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "linux/cgroup/limit.h"
 #include "linux/cgroup/make.h"
-#include "policy/limits/conversions.h"
+#include "policy/protect/limits/conversions.h"
 
 namespace tidemark::runtime {
 namespace {
@@ -39,7 +39,8 @@ std::optional<model::MemoryBytes> said(model::MemoryBytes amount) {
 
 GroupLimits limits_of(std::optional<model::CpuMilli> request, std::optional<model::CpuMilli> cpu,
                       std::optional<model::MemoryBytes> memory) {
-  return {policy::shares_of(request), policy::quota_of(cpu), policy::memory_limit_of(memory)};
+  return {policy::protect::shares_of(request), policy::protect::quota_of(cpu),
+          policy::protect::memory_limit_of(memory)};
 }
 
 linux::Controllers all_but_cpu() {
@@ -71,7 +72,7 @@ GroupLimits pod_limits(const RunPod& pod) {
     const model::Resources& limits = container.resources.limits;
     all_cpu = all_cpu && limits.cpu.value > 0;
     all_memory = all_memory && limits.memory.value > 0;
-    if (container.role == policy::LifeRole::kInit) {
+    if (container.role == policy::single_node::LifeRole::kInit) {
       most.cpu = std::max(most.cpu, limits.cpu);
       most.memory = std::max(most.memory, limits.memory);
     } else {

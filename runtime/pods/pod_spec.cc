@@ -64,9 +64,9 @@ class Reader {
 
   void read_pod_level() {
     const std::string_view restart = spec_.text_at("restartPolicy");
-    out_.restart = restart == "Never"       ? policy::RestartPolicy::kNever
-                   : restart == "OnFailure" ? policy::RestartPolicy::kOnFailure
-                                            : policy::RestartPolicy::kAlways;
+    out_.restart = restart == "Never"       ? policy::single_node::RestartPolicy::kNever
+                   : restart == "OnFailure" ? policy::single_node::RestartPolicy::kOnFailure
+                                            : policy::single_node::RestartPolicy::kAlways;
     out_.grace = seconds_of(at(spec_, "terminationGracePeriodSeconds"), out_.grace);
     out_.deleted = pod_.at("metadata", "deletionTimestamp") != nullptr;
     if (const base::Json* grace = pod_.at("metadata", "deletionGracePeriodSeconds")) {
@@ -107,7 +107,7 @@ class Reader {
       out.image = container.text_at("image");
       if (list == "initContainers") {
         const bool sidecar = container.text_at("restartPolicy") == "Always";
-        out.role = sidecar ? policy::LifeRole::kSidecar : policy::LifeRole::kInit;
+        out.role = sidecar ? policy::single_node::LifeRole::kSidecar : policy::single_node::LifeRole::kInit;
       }
       read_environment(container, out);
       read_program(container, out);
@@ -336,7 +336,7 @@ Result<RunPod> read_pod(std::string_view object, kube::Interner& interner) {
   out.qos = pod.qos.value_or(model::kube_qos(out.resources));
   Reader(tree, out).read();
   for (std::size_t i = 0, init = 0, main = 0; i < out.containers.size(); ++i) {
-    const bool is_main = out.containers[i].role == policy::LifeRole::kMain;
+    const bool is_main = out.containers[i].role == policy::single_node::LifeRole::kMain;
     const auto& from = is_main ? out.resources.containers : out.resources.init_containers;
     const std::size_t place = is_main ? main++ : init++;
     if (place < from.size()) out.containers[i].resources = from[place];

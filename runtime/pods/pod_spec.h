@@ -23,7 +23,7 @@
 #include "kube/intern.h"
 #include "model/pod.h"
 #include "model/qos.h"
-#include "policy/pod_life/pod_life.h"
+#include "policy/single_node/pod_life.h"
 
 namespace tidemark::runtime {
 
@@ -47,7 +47,7 @@ struct ProbeSpec {
 struct RunContainer {
   std::string name;
   std::string image;  // a label
-  policy::LifeRole role = policy::LifeRole::kMain;
+  policy::single_node::LifeRole role = policy::single_node::LifeRole::kMain;
   std::vector<std::string> argv;
   std::vector<std::string> environment;  // "NAME=value"
   std::string working_dir;               // "": the root's
@@ -60,7 +60,7 @@ struct RunPod {
   std::string uid, ns, name;
   std::string resource_version;
   std::string job_uid;  // of the Job that it belongs to; "": none
-  policy::RestartPolicy restart = policy::RestartPolicy::kAlways;
+  policy::single_node::RestartPolicy restart = policy::single_node::RestartPolicy::kAlways;
   base::Duration grace = std::chrono::seconds(30);  // of its deletion, once that was said
   std::optional<base::Duration> active_deadline;
   bool deleted = false;

@@ -80,16 +80,16 @@ TEST_F(PodSpecTest, ReadsCommandAndEnvironment) {
 )yaml",
                           ", labels: {team: red}, annotations: {tidemark.io/rootfs: /srv/root}");
   EXPECT_EQ(pod.refused, "");
-  EXPECT_EQ(pod.restart, policy::RestartPolicy::kOnFailure);
+  EXPECT_EQ(pod.restart, policy::single_node::RestartPolicy::kOnFailure);
   EXPECT_EQ(pod.grace, 7s);
   EXPECT_EQ(pod.active_deadline, 60s);
   EXPECT_EQ(pod.root, "/srv/root");
   EXPECT_EQ(pod.qos, model::KubeQos::kBurstable);
   ASSERT_EQ(pod.containers.size(), 3U);
-  EXPECT_EQ(pod.containers[0].role, policy::LifeRole::kInit);
+  EXPECT_EQ(pod.containers[0].role, policy::single_node::LifeRole::kInit);
   EXPECT_EQ(pod.containers[0].user, 1000);
   EXPECT_EQ(pod.containers[0].group, 1000);
-  EXPECT_EQ(pod.containers[1].role, policy::LifeRole::kSidecar);
+  EXPECT_EQ(pod.containers[1].role, policy::single_node::LifeRole::kSidecar);
   const RunContainer& main = pod.containers[2];
   EXPECT_EQ(main.argv, (std::vector<std::string>{"sh", "-c", "echo hello $(GREETING) $(NOBODY)"}));
   EXPECT_EQ(main.environment[0], "GREETING=hello");

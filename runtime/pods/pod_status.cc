@@ -33,7 +33,7 @@ void terminated(base::JsonWriter& out, const ShimEnded& ended, bool out_of_memor
   out.member("containerID", base::cat(kIdScheme, id)).end_object();
 }
 
-void state(base::JsonWriter& out, const policy::ContainerShown& shown, const ContainerTold& told) {
+void state(base::JsonWriter& out, const policy::single_node::ContainerShown& shown, const ContainerTold& told) {
   out.key("state").begin_object();
   if (!shown.waits_for.empty() || (!told.running && !told.ended)) {
     out.key("waiting").begin_object();
@@ -50,7 +50,7 @@ void state(base::JsonWriter& out, const policy::ContainerShown& shown, const Con
 }
 
 // Of one that waits to begin again the newest attempt is the last one.
-void last_state(base::JsonWriter& out, const policy::ContainerShown& shown, const ContainerTold& told) {
+void last_state(base::JsonWriter& out, const policy::single_node::ContainerShown& shown, const ContainerTold& told) {
   out.key("lastState").begin_object();
   if (told.ended && !shown.waits_for.empty()) {
     terminated(out, *told.ended, told.out_of_memory, told.id);
@@ -69,8 +69,8 @@ void statuses(base::JsonWriter& out, std::string_view key, const PodTold& told, 
   out.key(key).begin_array();
   for (std::size_t i = 0; i < told.pod.containers.size(); ++i) {
     const RunContainer& container = told.pod.containers[i];
-    if ((container.role != policy::LifeRole::kMain) != init) continue;
-    const policy::ContainerShown& shown = told.life.containers[i];
+    if ((container.role != policy::single_node::LifeRole::kMain) != init) continue;
+    const policy::single_node::ContainerShown& shown = told.life.containers[i];
     out.begin_object().member("name", container.name);
     state(out, shown, told.containers[i]);
     last_state(out, shown, told.containers[i]);

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "policy/pod_life/pod_life.h"
+#include "policy/single_node/pod_life.h"
 #include "runtime/pods/pod_spec.h"
 #include "runtime/shim/shim_files.h"
 
@@ -43,7 +43,7 @@ class ConditionTimes {
 
 struct PodTold {
   const RunPod& pod;
-  const policy::PodLifeStep& life;
+  const policy::single_node::PodLifeStep& life;
   std::span<const ContainerTold> containers;  // in the order of the pod's
   base::WallTime started;
   std::string_view reason;  // of a pod that failed by another cause than its containers

@@ -71,7 +71,7 @@ void PodWorker::adopt() {
     if (held.attempt >= 0) [[maybe_unused]]
       const auto forgotten = around_.containers.forget({each.pod, each.name, held.attempt});
     held.attempt = each.attempt;
-    held.run.state = policy::RunState::kRunning;
+    held.run.state = policy::single_node::RunState::kRunning;
     held.run.starts = each.attempt + 1;
     held.run.quick_ends = std::min(each.attempt, kKnownQuickEndsMax);
     held.run.began = around_.loop.clock().monotonic();
@@ -87,7 +87,8 @@ void PodWorker::adopt() {
 }
 
 bool PodWorker::runs() const {
-  return std::ranges::any_of(held_, [](const Held& one) { return one.run.state == policy::RunState::kRunning; });
+  return std::ranges::any_of(held_,
+                             [](const Held& one) { return one.run.state == policy::single_node::RunState::kRunning; });
 }
 
 void PodWorker::use(std::shared_ptr<const RunPod> pod) {
@@ -132,17 +133,17 @@ void PodWorker::step() {
   if (pod_->terminal() && std::ranges::all_of(held_, [](const Held& one) { return one.attempt < 0; })) return finish();
   if (!pod_->refused.empty() && !lost_ && !pod_->deleted) return refuse();
   for (std::size_t i = 0; i < held_.size(); ++i) see(i);
-  std::vector<policy::ContainerRun> runs;
+  std::vector<policy::single_node::ContainerRun> runs;
   for (const Held& each : held_) runs.push_back(each.run);
-  policy::PodLifeInputs inputs;
+  policy::single_node::PodLifeInputs inputs;
   inputs.policy = pod_->restart;
   inputs.containers = roles_;
   inputs.runs = runs;
   inputs.ends = ends();
   if (past_deadline()) inputs.why_ends = kDeadlineReason;
   inputs.grace = lost_ ? base::Duration(0) : pod_->grace;
-  policy::PodLifeStep life = policy::pod_life(inputs, around_.loop.clock().monotonic());
-  for (const policy::LifeAct& each : life.acts) act(each);
+  policy::single_node::PodLifeStep life = policy::single_node::pod_life(inputs, around_.loop.clock().monotonic());
+  for (const policy::single_node::LifeAct& each : life.acts) act(each);
   // Begun is not running yet: its shim may still find that it cannot.
   const bool any_ran =
       std::ranges::any_of(held_, [](const Held& one) { return one.told.running || one.told.ended || one.told.before; });
@@ -171,7 +172,8 @@ void PodWorker::see(std::size_t i) {
     held.run.began = around_.loop.clock().monotonic() + -ago;
     if (seen->state == ContainerState::kRunning) follow_probes(i);
   }
-  if (seen->state == ContainerState::kEnded && held.run.state != policy::RunState::kEnded) see_end(i, seen->ended);
+  if (seen->state == ContainerState::kEnded && held.run.state != policy::single_node::RunState::kEnded)
+    see_end(i, seen->ended);
 }
 
 void PodWorker::see_end(std::size_t i, const ShimEnded& ended) {
@@ -181,11 +183,11 @@ void PodWorker::see_end(std::size_t i, const ShimEnded& ended) {
   held.readiness.reset();
   const base::MonotonicTime now = around_.loop.clock().monotonic();
   const base::Duration ran = ended.ended - ended.began;
-  held.run.state = policy::RunState::kEnded;
+  held.run.state = policy::single_node::RunState::kEnded;
   held.run.ended = now;
   held.run.exit_code = static_cast<std::int32_t>(ended.exit_code);
   held.run.cannot_begin = ended.cannot_begin;
-  held.run.quick_ends = ran >= policy::kRestartForgiven ? 0 : held.run.quick_ends + 1;
+  held.run.quick_ends = ran >= policy::single_node::kRestartForgiven ? 0 : held.run.quick_ends + 1;
   held.run.unwell = false;
   held.run.asked_to_end.reset();
   held.told.ended = ended;
@@ -211,13 +213,13 @@ net::Task<void> PodWorker::remove_group(std::string id) {
                    {{"pod", name_of_pod()}, {"error", removed.error().message}});
 }
 
-void PodWorker::act(const policy::LifeAct& act) {
+void PodWorker::act(const policy::single_node::LifeAct& act) {
   switch (act.what) {
-    case policy::LifeAct::What::kBegin:
+    case policy::single_node::LifeAct::What::kBegin:
       return begin(act.container);
-    case policy::LifeAct::What::kAsk:
+    case policy::single_node::LifeAct::What::kAsk:
       return ask(act.container);
-    case policy::LifeAct::What::kKill:
+    case policy::single_node::LifeAct::What::kKill:
       break;
   }
   if (around_.containers.kill(place(act.container))) {
@@ -292,7 +294,7 @@ void PodWorker::begin(std::size_t i) {
   held.run.asked_to_end.reset();
   held.run.not_made.reset();
   held.run.cannot_begin.clear();
-  held.run.state = policy::RunState::kRunning;
+  held.run.state = policy::single_node::RunState::kRunning;
 }
 
 // It is tried again, so the log has it once.
@@ -329,7 +331,7 @@ std::unique_ptr<Probe> PodWorker::probe(std::size_t i, const std::optional<Probe
 void PodWorker::follow_probes(std::size_t i) {
   Held& held = held_[i];
   const RunContainer& container = pod_->containers[i];
-  if (held.run.state != policy::RunState::kRunning) return;
+  if (held.run.state != policy::single_node::RunState::kRunning) return;
   if (container.startup && !held.run.startup_passed) {
     if (!held.startup) {
       held.startup = probe(i, container.startup, "startup",
@@ -347,7 +349,7 @@ void PodWorker::follow_probes(std::size_t i) {
   }
 }
 
-void PodWorker::show(const policy::PodLifeStep& life) {
+void PodWorker::show(const policy::single_node::PodLifeStep& life) {
   std::vector<ContainerTold> told;
   for (const Held& each : held_) told.push_back(each.told);
   const bool late = life.over && past_deadline() && life.phase == model::PodPhase::kFailed;
@@ -360,11 +362,11 @@ void PodWorker::show(const policy::PodLifeStep& life) {
 
 // What cannot run here is over at once, with the place in its specification.
 void PodWorker::refuse() {
-  policy::PodLifeStep life;
+  policy::single_node::PodLifeStep life;
   life.phase = model::PodPhase::kFailed;
   life.over = true;
   life.containers.resize(held_.size());
-  for (policy::ContainerShown& each : life.containers) each.waits_for = kRefusedReason;
+  for (policy::single_node::ContainerShown& each : life.containers) each.waits_for = kRefusedReason;
   std::vector<ContainerTold> told(held_.size());
   status_ =
       pod_status({*pod_, life, told, started_, kRefusedReason, pod_->refused}, times_, around_.loop.clock().wall());

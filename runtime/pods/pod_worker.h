@@ -1,4 +1,4 @@
-// One pod of this machine: carries out what policy/pod_life says of it, follows its containers and probes, tells the
+// One pod of this machine: carries out what policy/single_node says of it, follows its containers and probes, tells the
 // server how it stands, and removes the object once it was deleted and nothing of it is left.
 //
 // What it needs to go on after this process lies in the folders of its containers (runtime/containers.h) and in the
@@ -17,7 +17,7 @@
 #include "kube/client.h"
 #include "linux/cgroup/hierarchies.h"
 #include "net/loop.h"
-#include "policy/pod_life/pod_life.h"
+#include "policy/single_node/pod_life.h"
 #include "runtime/containers.h"
 #include "runtime/pods/pod_groups.h"
 #include "runtime/pods/pod_spec.h"
@@ -68,7 +68,7 @@ class PodWorker {
 
  private:
   struct Held {
-    policy::ContainerRun run;
+    policy::single_node::ContainerRun run;
     ContainerTold told;
     std::int32_t attempt = -1;  // the newest; -1: none
     std::unique_ptr<Probe> startup, liveness, readiness;
@@ -81,7 +81,7 @@ class PodWorker {
   void see_end(std::size_t i, const ShimEnded& ended);
   bool ends() const;
   bool past_deadline() const;
-  void act(const policy::LifeAct& act);
+  void act(const policy::single_node::LifeAct& act);
   void ask(std::size_t i);
   void begin(std::size_t i);
   void not_made(std::size_t i, const std::string& why);
@@ -89,7 +89,7 @@ class PodWorker {
   void follow_probes(std::size_t i);
   std::unique_ptr<Probe> probe(std::size_t i, const std::optional<ProbeSpec>& spec, std::string_view kind,
                                std::function<void(Held&, bool)> told);
-  void show(const policy::PodLifeStep& life);
+  void show(const policy::single_node::PodLifeStep& life);
   void refuse();
   void finish();
   net::Task<void> write();
@@ -104,7 +104,7 @@ class PodWorker {
   PodSurroundings& around_;
   std::shared_ptr<const RunPod> pod_;
   std::function<void()> over_called_;
-  std::vector<policy::LifeContainer> roles_;
+  std::vector<policy::single_node::LifeContainer> roles_;
   std::vector<Held> held_;
   bool stepping_ = false, lost_ = false, over_ = false, writing_ = false, removing_ = false;
   bool clearing_ = false, cleared_ = false;

@@ -77,7 +77,8 @@ class Arm64(unittest.TestCase):
 
     ARCHITECTURE = "arm64"
     # The deciding code and its basis: unsigned characters, rounding, no SSE.
-    UNIT_TESTS = ["base_test", "model_test", "policy_test"]
+    UNIT_TESTS = ["base_test", "model_test",
+                  "policy_sell_test", "policy_waterline_test", "policy_protect_test", "policy_evict_test", "policy_settings_test", "policy_state_test", "policy_admission_test", "policy_explain_test", "policy_single_node_test", "policy_route_test"]
 
     @classmethod
     def setUpClass(cls):

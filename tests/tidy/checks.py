@@ -29,7 +29,7 @@ def layer_table(tree: Tree) -> list[str]:
             other = module_of(target)
             if other is None:
                 found.append(f"{file}:{line}: \"{target}\" is no file of ours: write it from the root of the tree, or with <> when it is a library's")
-            elif other not in allowed:
+            elif (other if module in layers.ROOMS or other not in layers.ROOMS else layers.POLICY) not in allowed:
                 found.append(f"{file}:{line}: {module} may not include {other} (\"{target}\"): it may use {', '.join(sorted(layers.MAY_USE[module])) or 'nothing of ours'}")
             elif "/testing/" in target and not is_test(file):
                 found.append(f"{file}:{line}: \"{target}\" is for tests only")
@@ -119,13 +119,14 @@ def header_guards(tree: Tree) -> list[str]:
 
 
 def namespaces(tree: Tree) -> list[str]:
-    """Folder = namespace. A sub-folder may open one of its own or stay in its module's."""
+    """Folder = namespace, also a room of policy/. A sub-folder may open one of its own or stay in its module's."""
     found = []
     for file in tree.headers:
         module = module_of(file)
         if module is None or module in layers.UNBOUND:
             continue
-        wanted = "tidemark::" + module.split("/")[0]
+        room = module in layers.ROOMS and "/testing/" not in file
+        wanted = "tidemark::" + (module.replace("/", "::") if room else module.split("/")[0])
         if not re.search(rf"namespace {wanted}(::\w+)*\s*{{", tree.code(file)):
             found.append(f"{file}:1: declares nothing in namespace {wanted}: folder and namespace are the same word")
     return found

@@ -19,10 +19,14 @@ _COMPONENTS = {
 
 BELOW_ASSEMBLY = {"operate", BASE, MODEL, POLICY, NET, "linux", KUBE, "kube/memory", "hadoop", COPILOT, JOURNAL, *_COMPONENTS}
 
+# The rooms of policy/, in their order: a room uses those before it. To other folders they are all policy.
+ROOMS = [f"policy/{room}" for room in "sell waterline protect evict settings state admission explain single_node place route".split()]
+
 MAY_USE: dict[str, set[str]] = {
     "base": set(),
     "model": {BASE},
-    "policy": {MODEL, BASE},
+    "policy": {MODEL, BASE},  # policy/testing
+    **{room: {MODEL, BASE, *ROOMS[:place]} for place, room in enumerate(ROOMS)},
     "net": {BASE},
     "linux": {BASE},
     "kube": {NET, MODEL, BASE},
@@ -45,10 +49,17 @@ MAY_USE: dict[str, set[str]] = {
 UNBOUND = {"main", "tests", "bench"}
 
 # A unit test may stand on the in-memory API server, which is the fake of the rim; product code of these folders may not.
-TEST_MAY_ALSO_USE: dict[str, set[str]] = {folder: {"kube/memory"} for folder in [*_COMPONENTS, "operate", "kube"]}
+TEST_MAY_ALSO_USE: dict[str, set[str]] = {
+    **{folder: {"kube/memory"} for folder in [*_COMPONENTS, "operate", "kube"]},
+    # Tests of a room play scenarios and print plans with the texts of explain. Further rooms have a reason.
+    **{room: {POLICY, "policy/explain"} for room in ROOMS},
+    "policy/sell": {POLICY, "policy/explain", "policy/waterline"},  # offers with lines that a calendar draws
+    "policy/evict": {POLICY, "policy/explain", "policy/settings", "policy/admission"},  # grants as the agent reads them, victims that the manager lets it evict
+}
 
 LAYER: dict[str, str] = {
-    "base": "0", "model": "1", "policy": "2", "net": "2", "linux": "2", "kube": "3", "kube/memory": "3", "hadoop": "3",
+    "base": "0", "model": "1", "policy": "2", **dict.fromkeys(ROOMS, "2"), "net": "2", "linux": "2",
+    "kube": "3", "kube/memory": "3", "hadoop": "3",
     "copilot": "3", "journal": "3", **{component: "4" for component in _COMPONENTS}, "operate": "4+", "embedded": "5", "sim": "5", "cli": "5", "main": "6", "demo": "6", "kerberos": "4",
 }
 

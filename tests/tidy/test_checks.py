@@ -95,6 +95,18 @@ class Checks(unittest.TestCase):
         files = {"kube/memory/store.h": "", "kube/client.cc": '#include "kube/memory/store.h"\n'}
         self.broken(checks.layer_table, files, "kube may not include kube/memory")
 
+    def test_rooms_keep_their_order(self):
+        room = "namespace tidemark::policy::sell {\n}\n"
+        files = {
+            "policy/sell/offer.h": room,
+            "policy/sell/offer.cc": '#include "policy/evict/gap.h"\n',
+            "policy/evict/gap.h": '#include "policy/sell/offer.h"\n',
+            "cli/explain.cc": '#include "policy/evict/gap.h"\n',
+        }
+        self.broken(checks.layer_table, files, "policy/sell/offer.cc:1: policy/sell may not include policy/evict")
+        header = "#pragma once\nnamespace tidemark::policy {\n}\n"
+        self.broken(checks.namespaces, {"policy/sell/offer.h": header}, "declares nothing in namespace tidemark::policy::sell")
+
     def test_a_test_may_use_the_memory_api_server(self):
         self.broken(checks.layer_table, {"kube/memory/store.h": "", "manager/m_test.cc": '#include "kube/memory/store.h"\n'})
 

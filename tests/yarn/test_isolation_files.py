@@ -22,8 +22,8 @@ ELSEWHERE = {"cpu.bvt_warp_ns": "Anolis", "cpu.qos_level": "openEuler", "memory.
 
 
 def written_by_the_agent() -> set[str]:
-    """The group files named in policy/knobs."""
-    return set(re.findall(r'return "([a-z_]+\.[a-z_.]+)";', (ROOT / "policy/knobs/knobs.cc").read_text()))
+    """The group files named in policy/protect."""
+    return set(re.findall(r'return "([a-z_]+\.[a-z_.]+)";', (ROOT / "policy/protect/knobs.cc").read_text()))
 
 
 class IsolationFiles(OnASharedNode):

@@ -20,7 +20,7 @@
 //   business NAME                            the pool's own
 //   keep NAME CPU/MEMORY [REASON]            what the manager lets pods of that class keep; NAME "-" is without one
 //   keep nothing-told                        no order of the manager
-//   pod, container, task, application, gone  (policy/testing/tasks.h)
+//   pod, container, task, application, gone  (policy/protect/testing/tasks.h)
 //   uses NAME CPU/MEMORY                     "-" is not measured
 //   about NAME WORD …                        priority N, priority-class NAME, sub-priority N, eviction-priority N,
 //                                            evictable, policy FEATURE[,FEATURE …], infrastructure, business NAME,
@@ -44,7 +44,7 @@
 #include "base/text.h"
 #include "policy/evict/gap.h"
 #include "policy/evict/victims.h"
-#include "policy/testing/tasks.h"
+#include "policy/protect/testing/tasks.h"
 
 namespace tidemark::policy::testing {
 
@@ -54,20 +54,20 @@ class EvictNode {
   bool take(std::string_view verb, Words& words);
 
   // The tasks as they are now, by name; valid until the next call.
-  std::span<const TaskSeen> look();
-  Gaps gaps();
-  VictimRules victim_rules() const;
+  std::span<const evict::TaskSeen> look();
+  evict::Gaps gaps();
+  evict::VictimRules victim_rules() const;
 
   bool yarn_preempts = false;
-  NodeRules rules;  // with the classes, the business and our own settings
-  EvictSwitches switches;
-  NodeSeen node;
+  protect::NodeRules rules;  // with the classes, the business and our own settings
+  evict::EvictSwitches switches;
+  evict::NodeSeen node;
   base::MonotonicTime now{std::chrono::hours(1)};
   base::WallTime wall{std::chrono::hours(24 * 365 * 50)};
 
  private:
-  AgentWord& word() { return rules.word ? *rules.word : rules.word.emplace(); }
-  EvictSettings& settings() { return word().evict; }
+  model::AgentWord& word() { return rules.word ? *rules.word : rules.word.emplace(); }
+  model::EvictSettings& settings() { return word().evict; }
 
   struct Said {
     std::string word;
@@ -90,11 +90,11 @@ class EvictNode {
   TaskStage stage_;
   std::map<std::string, std::vector<Said>> about_;
   std::map<std::string, Use> uses_;
-  std::map<std::string, ByDisk<DiskHeld>> holds_;
+  std::map<std::string, model::ByDisk<model::DiskHeld>> holds_;
   std::map<std::string, std::int64_t> wrote_;
   std::set<std::string> beside_pods_;  // outside kubepods
   std::vector<model::Task> tasks_;
-  std::vector<TaskSeen> seen_;
+  std::vector<evict::TaskSeen> seen_;
 };
 
 // ---- how ----
@@ -115,9 +115,9 @@ inline std::optional<model::MemoryBytes> evict_memory(const std::string& word) {
   return memory_bytes(quantity(word));
 }
 
-inline Disk evict_disk(const std::string& word) {
-  if (word == "kubelet") return Disk::kKubelet;
-  if (word == "runtime") return Disk::kRuntime;
+inline model::Disk evict_disk(const std::string& word) {
+  if (word == "kubelet") return model::Disk::kKubelet;
+  if (word == "runtime") return model::Disk::kRuntime;
   throw std::runtime_error(base::cat("unknown disk: ", word));
 }
 
@@ -125,10 +125,10 @@ inline std::int64_t evict_bytes(const std::string& word) {
   return memory_bytes(quantity(word)).value;
 }
 
-inline std::optional<OfflineCpu> evict_offline(Words& words) {
+inline std::optional<evict::OfflineCpu> evict_offline(Words& words) {
   std::string word = words.next();
   if (word == "unknown") return std::nullopt;
-  OfflineCpu out;
+  evict::OfflineCpu out;
   while (true) {
     const std::string value = words.next();
     if (word == "uses") {
@@ -185,7 +185,7 @@ inline void EvictNode::disk(Words& words) {
 
 inline void EvictNode::holds(Words& words) {
   const std::string name = words.next();
-  DiskHeld& its = holds_[name][static_cast<std::size_t>(evict_disk(words.next()))];
+  model::DiskHeld& its = holds_[name][static_cast<std::size_t>(evict_disk(words.next()))];
   its = {evict_bytes(words.next()), 0, false};
   while (!words.empty()) {
     const std::string word = words.next();
@@ -200,25 +200,25 @@ inline void EvictNode::holds(Words& words) {
 }
 
 inline void EvictNode::set_rules(Words& words) {
-  using Field = std::optional<std::int64_t> ThresholdRules::*;
+  using Field = std::optional<std::int64_t> protect::ThresholdRules::*;
   static const std::map<std::string, Field, std::less<>> kFields{
-      {"memoryEvictLowerPercent", &ThresholdRules::memory_evict_lower_percent},
-      {"memoryAllocatableEvictThresholdPercent", &ThresholdRules::memory_allocatable_evict_percent},
-      {"memoryAllocatableEvictLowerPercent", &ThresholdRules::memory_allocatable_evict_lower_percent},
-      {"cpuEvictBESatisfactionUpperPercent", &ThresholdRules::cpu_evict_satisfaction_upper_percent},
-      {"cpuEvictBESatisfactionLowerPercent", &ThresholdRules::cpu_evict_satisfaction_lower_percent},
-      {"cpuEvictBEUsageThresholdPercent", &ThresholdRules::cpu_evict_usage_percent},
-      {"cpuEvictTimeWindowSeconds", &ThresholdRules::cpu_evict_window_s},
-      {"cpuEvictThresholdPercent", &ThresholdRules::cpu_evict_percent},
-      {"cpuEvictLowerPercent", &ThresholdRules::cpu_evict_lower_percent},
-      {"cpuAllocatableEvictThresholdPercent", &ThresholdRules::cpu_allocatable_evict_percent},
-      {"cpuAllocatableEvictLowerPercent", &ThresholdRules::cpu_allocatable_evict_lower_percent},
-      {"memoryBeforeKubeletPercent", &ThresholdRules::memory_before_kubelet_percent},
-      {"podsBeforeKubeletPercent", &ThresholdRules::pods_before_kubelet_percent},
-      {"evictEnabledPriorityThreshold", &ThresholdRules::evict_priority},
-      {"allocatableEvictPriorityThreshold", &ThresholdRules::allocatable_evict_priority},
+      {"memoryEvictLowerPercent", &protect::ThresholdRules::memory_evict_lower_percent},
+      {"memoryAllocatableEvictThresholdPercent", &protect::ThresholdRules::memory_allocatable_evict_percent},
+      {"memoryAllocatableEvictLowerPercent", &protect::ThresholdRules::memory_allocatable_evict_lower_percent},
+      {"cpuEvictBESatisfactionUpperPercent", &protect::ThresholdRules::cpu_evict_satisfaction_upper_percent},
+      {"cpuEvictBESatisfactionLowerPercent", &protect::ThresholdRules::cpu_evict_satisfaction_lower_percent},
+      {"cpuEvictBEUsageThresholdPercent", &protect::ThresholdRules::cpu_evict_usage_percent},
+      {"cpuEvictTimeWindowSeconds", &protect::ThresholdRules::cpu_evict_window_s},
+      {"cpuEvictThresholdPercent", &protect::ThresholdRules::cpu_evict_percent},
+      {"cpuEvictLowerPercent", &protect::ThresholdRules::cpu_evict_lower_percent},
+      {"cpuAllocatableEvictThresholdPercent", &protect::ThresholdRules::cpu_allocatable_evict_percent},
+      {"cpuAllocatableEvictLowerPercent", &protect::ThresholdRules::cpu_allocatable_evict_lower_percent},
+      {"memoryBeforeKubeletPercent", &protect::ThresholdRules::memory_before_kubelet_percent},
+      {"podsBeforeKubeletPercent", &protect::ThresholdRules::pods_before_kubelet_percent},
+      {"evictEnabledPriorityThreshold", &protect::ThresholdRules::evict_priority},
+      {"allocatableEvictPriorityThreshold", &protect::ThresholdRules::allocatable_evict_priority},
   };
-  ThresholdRules& threshold = rules.threshold;
+  protect::ThresholdRules& threshold = rules.threshold;
   threshold = {};
   threshold.enable = true;
   while (!words.empty()) {
@@ -226,8 +226,8 @@ inline void EvictNode::set_rules(Words& words) {
     if (name == "off") {
       threshold.enable = false;
     } else if (name == "cpuEvictPolicy") {
-      threshold.cpu_evict_policy =
-          words.next() == "evictByAllocatable" ? CpuEvictPolicy::kByAllocatable : CpuEvictPolicy::kByRealLimit;
+      threshold.cpu_evict_policy = words.next() == "evictByAllocatable" ? protect::CpuEvictPolicy::kByAllocatable
+                                                                        : protect::CpuEvictPolicy::kByRealLimit;
     } else if (name == "memoryEvictThresholdPercent") {
       threshold.memory_evict_percent = evict_number(words.next());
     } else if (const auto field = kFields.find(name); field != kFields.end()) {
@@ -239,7 +239,7 @@ inline void EvictNode::set_rules(Words& words) {
 }
 
 inline void EvictNode::work_class(Words& words) {
-  WorkClass work;
+  model::WorkClass work;
   work.name = words.next();
   work.order = evict_number(words.next());
   while (!words.empty()) {
@@ -253,7 +253,7 @@ inline void EvictNode::work_class(Words& words) {
     }
   }
   word().classes.push_back(work);
-  std::ranges::sort(word().classes, {}, &WorkClass::order);
+  std::ranges::sort(word().classes, {}, &model::WorkClass::order);
 }
 
 inline void EvictNode::keep(Words& words) {
@@ -343,17 +343,17 @@ inline bool EvictNode::take(std::string_view verb, Words& words) {
   } else if (verb == "oversold") {
     node.oversold = evict_cpu(words.next());
   } else if (verb == "offered") {
-    NodeSeen::Offered offered;
+    evict::NodeSeen::Offered offered;
     offered.of = model::parse_priority_class(base::cat("koord-", words.next()));
     const model::SaidAmounts there = said(words.next());
     offered.cpu = there.cpu;
     offered.memory = there.memory;
-    std::erase_if(node.offered, [&](const NodeSeen::Offered& each) { return each.of == offered.of; });
+    std::erase_if(node.offered, [&](const evict::NodeSeen::Offered& each) { return each.of == offered.of; });
     node.offered.push_back(offered);
   } else if (verb == "rules") {
     set_rules(words);
   } else if (verb == "on") {
-    while (!words.empty()) switches.set(parse_evict_feature(words.next()).value());
+    while (!words.empty()) switches.set(evict::parse_evict_feature(words.next()).value());
   } else if (verb == "pressure-line") {
     settings().memory_pressure_percent = evict_number(words.next());
   } else if (verb == "disk-line" || verb == "inodes-line") {
@@ -393,7 +393,7 @@ inline bool EvictNode::take(std::string_view verb, Words& words) {
   return true;
 }
 
-inline std::span<const TaskSeen> EvictNode::look() {
+inline std::span<const evict::TaskSeen> EvictNode::look() {
   tasks_.clear();
   seen_.clear();
   for (const model::Task* each : stage_.tasks()) {
@@ -422,11 +422,11 @@ inline std::span<const TaskSeen> EvictNode::look() {
   return seen_;
 }
 
-inline Gaps EvictNode::gaps() {
-  return gaps_of(node, look(), rules, switches);
+inline evict::Gaps EvictNode::gaps() {
+  return evict::gaps_of(node, look(), rules, switches);
 }
 
-inline VictimRules EvictNode::victim_rules() const {
+inline evict::VictimRules EvictNode::victim_rules() const {
   if (!rules.word) return {rules.threshold, {}, {}, yarn_preempts};
   return {rules.threshold, rules.word->classes, rules.word->business, yarn_preempts};
 }

@@ -1,9 +1,0 @@
-#include "policy/evict/disk.h"
-
-namespace tidemark::policy {
-
-std::string_view to_string(Disk disk) {
-  return disk == Disk::kKubelet ? "the kubelet's disk" : "the container runtime's disk";
-}
-
-}  // namespace tidemark::policy

@@ -1,0 +1,234 @@
+#include "policy/state/stance.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+
+namespace tidemark::policy::state {
+namespace {
+
+using namespace std::chrono_literals;
+using model::Reason;
+using model::Strategy;
+
+constexpr base::WallTime kStanceNow{std::chrono::seconds(1'795'000'000)};
+
+StateOrder order(Wish wish) {
+  StateOrder out;
+  out.wish = wish;
+  out.by = "ann";
+  out.since = out.drain_until = kStanceNow;
+  return out;
+}
+NodeMarks ordered(StateOrder order) {
+  NodeMarks marks;
+  marks.node = StateMark{1, {std::move(order)}};
+  return marks;
+}
+
+struct Inputs : StanceInputs {
+  Inputs() {
+    known = state_known = true;
+    modes.fill(model::Mode::kEnforce);
+  }
+};
+
+void expect_all(const StanceInputs& inputs, Permit permit, Reason reason, bool off = false) {
+  const Stance got = stance(inputs, kStanceNow);
+  EXPECT_EQ(got.off, off);
+  for (const Strategy each : model::kStrategies) {
+    const auto index = static_cast<std::size_t>(each);
+    EXPECT_EQ(to_string(got.permits[index]), to_string(permit)) << model::to_string(each);
+    EXPECT_EQ(model::reason_id(got.reasons[index]), model::reason_id(reason)) << model::to_string(each);
+  }
+}
+
+TEST(Stance, WithoutAnOrderTheModesDecide) {
+  Inputs inputs;
+  expect_all(inputs, Permit::kEnforce, Reason::kAgentEnforces);
+  inputs.modes[static_cast<std::size_t>(Strategy::kCpuSuppress)] = model::Mode::kObserve;
+  const Stance got = stance(inputs, kStanceNow);
+  EXPECT_EQ(got.permits[static_cast<std::size_t>(Strategy::kCpuSuppress)], Permit::kPutBack);
+  EXPECT_EQ(got.permits[static_cast<std::size_t>(Strategy::kBatchLimits)], Permit::kEnforce);
+}
+
+TEST(Stance, AnOrderForTheNodeOutranksModes) {
+  Inputs inputs;
+  const NodeMarks on = ordered(order(Wish::kOn)), observe = ordered(order(Wish::kObserve));
+  inputs.modes.fill(model::Mode::kObserve);
+  inputs.marks = &on;
+  expect_all(inputs, Permit::kEnforce, Reason::kAgentEnforces);
+  inputs.modes.fill(model::Mode::kEnforce);
+  inputs.marks = &observe;
+  expect_all(inputs, Permit::kPutBack, Reason::kAgentObserves);
+}
+
+TEST(Stance, AppliesOffBeforeTasksAreKnown) {
+  Inputs inputs;
+  const NodeMarks off = ordered(order(Wish::kOff));
+  inputs.marks = &off;
+  expect_all(inputs, Permit::kEnforce, Reason::kAgentOff, true);
+  inputs.holding = true;
+  const Stance holds = stance(inputs, kStanceNow);
+  EXPECT_EQ(holds.permits[static_cast<std::size_t>(Strategy::kCpuSuppress)], Permit::kEnforce);
+  EXPECT_EQ(holds.permits[static_cast<std::size_t>(Strategy::kEviction)], Permit::kTighten) << "no task is evicted";
+  inputs.known = false;
+  const Stance got = stance(inputs, kStanceNow);
+  EXPECT_EQ(got.order, off.node->orders[0]);
+  for (const Strategy each : model::kStrategies) {
+    EXPECT_EQ(got.permits[static_cast<std::size_t>(each)],
+              each == Strategy::kCpuSuppress ? Permit::kEnforce : Permit::kKeep)
+        << model::to_string(each);
+  }
+}
+
+TEST(Stance, DrainingKeepsLimits) {
+  Inputs inputs;
+  StateOrder drains = order(Wish::kOff);
+  drains.drain_until = kStanceNow + 15min;
+  const NodeMarks marks = ordered(drains);
+  inputs.marks = &marks;
+  expect_all(inputs, Permit::kEnforce, Reason::kAgentEnforces);
+  EXPECT_EQ(stance(inputs, kStanceNow).again_after, 15min) << "off then, without an order";
+  EXPECT_TRUE(stance(inputs, kStanceNow).withdrawn);
+  EXPECT_FALSE(stance(Inputs(), kStanceNow).withdrawn);
+  inputs.state_known = false;
+  EXPECT_FALSE(stance(inputs, kStanceNow).withdrawn) << "not known yet";
+}
+
+// Off is no reason to begin with evictions.
+TEST(Stance, OffDoesNotEvictInModeObserve) {
+  Inputs inputs;
+  const NodeMarks off = ordered(order(Wish::kOff));
+  inputs.marks = &off;
+  inputs.modes[static_cast<std::size_t>(Strategy::kEviction)] = model::Mode::kObserve;
+  const Stance got = stance(inputs, kStanceNow);
+  EXPECT_EQ(got.permits[static_cast<std::size_t>(Strategy::kEviction)], Permit::kPutBack);
+  EXPECT_EQ(got.reasons[static_cast<std::size_t>(Strategy::kEviction)], Reason::kAgentObserves);
+  EXPECT_EQ(got.permits[static_cast<std::size_t>(Strategy::kBatchLimits)], Permit::kEnforce);
+}
+
+// Nor with anything else but what holds offline work; of limits no memory, which can kill.
+TEST(Stance, OffStartsNoObservedStrategy) {
+  const NodeMarks off = ordered(order(Wish::kOff));
+  for (const bool latched : {false, true}) {
+    Inputs inputs;
+    inputs.modes.fill(model::Mode::kObserve);
+    inputs.latched = latched;
+    if (!latched) inputs.marks = &off;
+    const Stance got = stance(inputs, kStanceNow);
+    EXPECT_TRUE(got.off);
+    EXPECT_TRUE(got.limits_cpu_alone);
+    for (const Strategy each : model::kStrategies) {
+      const bool holds = each == Strategy::kCpuSuppress || each == Strategy::kBatchLimits;
+      EXPECT_EQ(to_string(got.permits[static_cast<std::size_t>(each)]),
+                to_string(holds ? Permit::kEnforce : Permit::kPutBack))
+          << model::to_string(each);
+    }
+    inputs.modes[static_cast<std::size_t>(Strategy::kBatchLimits)] = model::Mode::kEnforce;
+    EXPECT_FALSE(stance(inputs, kStanceNow).limits_cpu_alone) << "it was in force before";
+  }
+}
+
+TEST(Stance, TheLatchOutranksTheCluster) {
+  Inputs inputs;
+  const NodeMarks on = ordered(order(Wish::kOn));
+  inputs.marks = &on;
+  inputs.latched = true;
+  inputs.state_known = false;
+  const Stance stands = stance(inputs, kStanceNow);
+  EXPECT_TRUE(stands.off);
+  for (const model::Strategy each : model::kStrategies) {
+    const auto index = static_cast<std::size_t>(each);
+    // The latch limits running tasks and evicts none (docs/guide/protection.md).
+    const bool ends_tasks = each == model::Strategy::kEviction;
+    EXPECT_EQ(stands.permits[index], ends_tasks ? Permit::kPutBack : Permit::kEnforce) << to_string(each);
+    EXPECT_EQ(stands.reasons[index], Reason::kAgentLatched) << to_string(each);
+  }
+}
+
+TEST(Stance, UnknownStateChangesNothing) {
+  Inputs inputs;
+  inputs.known = false;
+  expect_all(inputs, Permit::kKeep, Reason::kAgentAwaits);
+  inputs.known = true;
+  inputs.state_known = false;
+  expect_all(inputs, Permit::kKeep, Reason::kAgentAwaits);
+}
+
+TEST(Stance, SafeStartOnlyTightens) {
+  Inputs inputs;
+  inputs.holding = true;
+  expect_all(inputs, Permit::kTighten, Reason::kAgentHolds);
+}
+
+// To narrow is to write.
+TEST(Stance, SafeStartStartsNoObservedStrategy) {
+  Inputs inputs;
+  inputs.holding = true;
+  inputs.modes.fill(model::Mode::kObserve);
+  inputs.modes[static_cast<std::size_t>(Strategy::kCpuSuppress)] = model::Mode::kEnforce;
+  const Stance got = stance(inputs, kStanceNow);
+  for (const Strategy each : model::kStrategies) {
+    const auto index = static_cast<std::size_t>(each);
+    const bool shown = each == Strategy::kEviction;
+    EXPECT_EQ(to_string(got.permits[index]), to_string(each == Strategy::kCpuSuppress ? Permit::kTighten
+                                                       : shown                        ? Permit::kPutBack
+                                                                                      : Permit::kKeep))
+        << model::to_string(each);
+    EXPECT_EQ(got.reasons[index], shown ? Reason::kAgentObserves : Reason::kAgentHolds) << model::to_string(each);
+  }
+  const NodeMarks observe = ordered(order(Wish::kObserve)), off = ordered(order(Wish::kOff));
+  inputs.marks = &observe;
+  EXPECT_EQ(stance(inputs, kStanceNow).permits[static_cast<std::size_t>(Strategy::kCpuSuppress)], Permit::kKeep);
+  inputs.marks = &off;
+  EXPECT_EQ(stance(inputs, kStanceNow).permits[static_cast<std::size_t>(Strategy::kCpuSuppress)], Permit::kEnforce)
+      << "an order holds offline work all the same";
+}
+
+TEST(Stance, ObservesIfItCannotWrite) {
+  Inputs inputs;
+  inputs.only_shows = true;
+  expect_all(inputs, Permit::kPutBack, Reason::kAgentObserves);
+  const NodeMarks on = ordered(order(Wish::kOn)), off = ordered(order(Wish::kOff));
+  inputs.marks = &on;
+  expect_all(inputs, Permit::kPutBack, Reason::kAgentObserves);
+  inputs.holding = true;
+  expect_all(inputs, Permit::kPutBack, Reason::kAgentObserves);
+  inputs.marks = &off;
+  const Stance got = stance(inputs, kStanceNow);
+  EXPECT_TRUE(got.off) << "whoever waits for that is told so";
+  EXPECT_EQ(got.permits[static_cast<std::size_t>(Strategy::kEviction)], Permit::kPutBack);
+}
+
+TEST(Stance, ObservesBesideKoordinatorsAgent) {
+  Inputs inputs;
+  inputs.peer_present = true;
+  expect_all(inputs, Permit::kPutBack, Reason::kAgentPeerPresent);
+  const NodeMarks on = ordered(order(Wish::kOn));
+  inputs.marks = &on;
+  expect_all(inputs, Permit::kPutBack, Reason::kAgentPeerPresent);
+}
+
+// An order or latch `off` limits the CPU of offline work even beside koordlet; koordlet writes all other limits.
+TEST(Stance, OffLimitsOfflineWorkBesideKoordinatorsAgent) {
+  const NodeMarks off = ordered(order(Wish::kOff));
+  for (const bool latched : {false, true}) {
+    Inputs inputs;
+    inputs.peer_present = true;
+    inputs.latched = latched;
+    if (!latched) inputs.marks = &off;
+    const Stance got = stance(inputs, kStanceNow);
+    EXPECT_TRUE(got.off);
+    for (const Strategy each : model::kStrategies) {
+      const auto index = static_cast<std::size_t>(each);
+      const bool holds = each == Strategy::kCpuSuppress || each == Strategy::kBatchLimits;
+      EXPECT_EQ(got.permits[index], holds ? Permit::kEnforce : Permit::kPutBack) << model::to_string(each);
+      EXPECT_EQ(got.reasons[index] == Reason::kAgentPeerPresent, !holds) << model::to_string(each);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tidemark::policy::state
