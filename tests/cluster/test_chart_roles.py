@@ -217,6 +217,11 @@ class Roles(ChartRoles):
         self.assertEqual(0, second.stop())
         must(self.command("operator", "off", "node", "roles-oversold", "--now", "--reason=test"))
         self.assertNotIn("tidemark.io/oversold", str(taints()))
+        # Its pod is evicted, and deleted after the grace. It stays, because no kubelet ends it.
+        evicted = self.command("operator", "off", "node", "roles-oversold", "--evict", "--grace=1s", "--yes", "--reason=test", "--wait=15s")
+        self.assertEqual(1, evicted.returncode, evicted.stdout + evicted.stderr)
+        for person in PEOPLE:
+            must(self.command(person, "report", "off"))
 
     def test_roles_grant_exactly_what_is_needed(self):
         self.live()
