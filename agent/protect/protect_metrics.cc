@@ -11,7 +11,7 @@ ProtectMetrics::ProtectMetrics(base::Registry& metrics)
                          "1 while co-location is off on this node, by its mark or on the machine.")),
       holds_(
           metrics.gauge("tidemark_agent_holds", "1 during safe start, after the agent ended unexpectedly too often.")),
-      files_refused_(metrics.gauge("tidemark_agent_files_refused", "Fontrol files that refuse the wanted value.")),
+      files_refused_(metrics.gauge("tidemark_agent_files_refused", "Control files that refuse the wanted value.")),
       files_left_(metrics.gauge("tidemark_agent_files_left", "Files of groups that are left to another writer.")),
       wishes_unmet_(
           metrics.gauge("tidemark_agent_wishes_unmet", "Wanted values that no file of this kernel can hold.")),

@@ -10,7 +10,7 @@ from cluster.colocation import must
 from cluster.manager_case import WithManager
 from cluster.tidemark_process import Component, wait_for
 
-PAGE = Path(__file__).parents[2] / "docs" / "guide" / "metrics.md"
+PAGE = Path(__file__).parents[2] / "docs" / "guide" / "reference" / "metrics.md"
 SAMPLE = re.compile(r'^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})? (NaN|[+-]?Inf|[-+0-9.eE]+)$')
 LABEL = re.compile(r'([a-zA-Z_][a-zA-Z0-9_]*)="((?:\\.|[^"\\])*)"(?:,|$)')
 STATUS = {

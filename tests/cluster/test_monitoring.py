@@ -16,7 +16,7 @@ from cluster.test_manager import CAPACITY, STATUS
 from cluster.tidemark_process import Component, wait_for
 
 MONITORING = Path(__file__).parents[2] / "deploy" / "monitoring"
-GUIDE = Path(__file__).parents[2] / "docs" / "guide" / "metrics.md"
+GUIDE = Path(__file__).parents[2] / "docs" / "guide" / "reference" / "metrics.md"
 METRIC = re.compile(r"\b(?:tidemark|slo_controller)_[a-z0-9_]+")
 TOPOLOGIES = "/apis/topology.node.k8s.io/v1alpha1/noderesourcetopologies"
 OF_AGENTS = "tidemark_agent_"  # tested in tests/node/test_daemonset.py

@@ -1,13 +1,10 @@
 """From Koordinator's YARN operator to ours and back, on a working cluster: a job runs all the time in containers that fill what Koordinator sells, which is more than exists."""
 
 import os
-import re
-import shlex
 import subprocess
 import sys
 import time
 import unittest
-from pathlib import Path
 
 from cluster.colocation import must
 from cluster.tidemark_process import Component, wait_for
@@ -15,7 +12,6 @@ from support.yarn import Yarn, until
 from yarn.operating import ELECTION, LEASE, NODE_ID, POLL_S, SITE, THIRD, Operating, origin
 from yarn.peers_operator import PeersOperator, entry
 
-GUIDE = Path(__file__).parents[2] / "docs" / "guide" / "upgrade-and-remove.md"
 BOOK = "tidemark.io/yarn-book"
 # What Koordinator computes from 2001m and 4 GiB (copilot contract 5), and the exact amount.
 ORIGIN, PEER_TOTAL, EXACT_TOTAL = (2001, 4096), (4295, 3), (4096, 2)
@@ -117,11 +113,11 @@ class Handover(Operating):
         self.assertEqual(set(), self.left_of_ours())
 
     def clean_up(self) -> None:
-        """With the guide's own command, which must name everything that is left."""
-        command = re.search(r"^kubectl (annotate nodes --all (?:.*\\\n)*.*)$", GUIDE.read_text(), re.M)[1].replace("\\\n", " ")
+        """With the command of docs/guide/upgrade-and-remove.md, which must remove everything that is left."""
         print(f"left on the nodes: {sorted(self.left_of_ours())}", file=sys.stderr)
-        kubectl = [os.environ["TIDEMARK_KUBECTL"], "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"]]
-        subprocess.run([*kubectl, *shlex.split(command)], stdin=subprocess.DEVNULL, check=True, capture_output=True, timeout=60)
+        words = ["uninstall", "--keep-shared", "--yes", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"]]
+        subprocess.run([os.environ["TIDEMARK_BINARY"], *words], stdin=subprocess.DEVNULL, check=True, capture_output=True, timeout=60)
+
 
 
 if __name__ == "__main__":
