@@ -13,6 +13,7 @@
 #include "manager/state/standing.h"
 #include "model/isolation.h"
 #include "model/names.h"
+#include "operate/cluster_node.h"
 #include "operate/cluster_now.h"
 #include "operate/in_force.h"
 #include "operate/list_pages.h"
@@ -33,55 +34,12 @@ using base::cat;
 constexpr base::Duration kKubeletLimit = std::chrono::seconds(10);  // for the answer of one, behind the API server
 constexpr std::size_t kAskedAtOnceMax = 8;
 constexpr base::Duration kProgressEvery = std::chrono::seconds(1);
-constexpr std::string_view kDiskOfKubelet = "ephemeral-storage";  // a node's: its nodefs, as the kubelet measured it
 constexpr std::string_view kRunningPods = "status.phase=Running";
 
 kube::NodeFields fields_of_nodes() {
   kube::NodeFields fields = manager::node_fields();
   fields.info = true;
   return fields;
-}
-
-std::string_view word(kube::TaintEffect effect) {
-  switch (effect) {
-    case kube::TaintEffect::kNoSchedule:
-      return "NoSchedule";
-    case kube::TaintEffect::kPreferNoSchedule:
-      return "PreferNoSchedule";
-    case kube::TaintEffect::kNoExecute:
-      return "NoExecute";
-  }
-  return "NoSchedule";
-}
-
-bool is_true(const kube::Node& node, std::string_view condition) {
-  const auto* found = node.condition(condition);
-  return found != nullptr && found->status == kube::Truth::kTrue;
-}
-
-// What the Node alone says.
-policy::explain::ClusterNode seen_of(const kube::Node& node) {
-  policy::explain::ClusterNode out;
-  out.name = node.meta.name.view();
-  const auto system = node.meta.labels.get("kubernetes.io/os");
-  out.linux = system.empty() || system == "linux";
-  out.kernel = node.info.kernel_version.view();
-  out.os_image = node.info.os_image.view();
-  out.architecture = node.info.architecture.view();
-  out.runtime = node.info.container_runtime_version.view();
-  out.kubelet_version = node.info.kubelet_version.view();
-  out.ready = node.ready() == kube::Truth::kTrue;
-  out.memory_pressure = is_true(node, "MemoryPressure");
-  out.disk_pressure = is_true(node, "DiskPressure");
-  for (const kube::Taint& taint : node.taints) out.taints.push_back(cat(taint.key.view(), ":", word(taint.effect)));
-  if (const auto* said = node.condition(model::kIsolationCondition)) {
-    out.agent = said->reason.empty() ? std::string_view("Unknown") : said->reason.view();
-  }
-  out.sells = std::ranges::any_of(std::array{model::kBatchCpu, model::kBatchMemory},
-                                  [&](std::string_view name) { return node.allocatable.get(name) > 0; });
-  out.ours.memory.capacity = node.capacity.memory_bytes().value_or(0);
-  out.ours.disk.capacity = node.capacity.get(kDiskOfKubelet);
-  return out;
 }
 
 class ClusterExamination {
@@ -122,7 +80,7 @@ class ClusterExamination {
           return {};
         },
         [&] { now_.nodes.clear(); }));
-    for (const kube::Node& node : now_.nodes) found_.nodes.push_back(seen_of(node));
+    for (const kube::Node& node : now_.nodes) found_.nodes.push_back(operate::cluster_node(node));
     co_return Result<void>();
   }
 

@@ -10,6 +10,7 @@
 #include "console/page.h"
 #include "console/stream.h"
 #include "net/http_server.h"
+#include "net/loopback.h"
 
 namespace tidemark::console {
 namespace {
@@ -33,7 +34,7 @@ class Running final : public Console {
   }
 
   Result<void> listen(const std::string& address) {
-    if (!is_loopback_host(address)) {
+    if (!net::is_loopback_host(address)) {
       return fail(ErrorKind::kInvalid, "--listen ", address,
                   ": the console has no login yet, so it serves only this machine; use 127.0.0.1:PORT");
     }

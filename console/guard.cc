@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "net/loopback.h"
 
 namespace tidemark::console {
 namespace {
@@ -20,15 +21,6 @@ std::string_view title_of(int status) {
   return net::reason_phrase(status);
 }
 
-// Without the port. Of "[::1]:80" the brackets stay.
-std::string_view without_port(std::string_view host) {
-  if (host.starts_with('[')) {
-    const auto end = host.find(']');
-    return end == std::string_view::npos ? host : host.substr(0, end + 1);
-  }
-  return host.substr(0, host.find(':'));
-}
-
 // 64 bits of FNV-1a: enough to tell two answers of one server apart.
 std::string etag_of(std::string_view body) {
   std::uint64_t hash = 0xcbf29ce484222325;
@@ -40,26 +32,11 @@ std::string etag_of(std::string_view body) {
   return out;
 }
 
-bool is_dotted_loopback(std::string_view host) {
-  const auto parts = base::split(host, '.');
-  if (parts.size() != 4 || parts[0] != "127") return false;
-  for (const auto part : parts) {
-    const auto number = base::parse_uint(part);
-    if (!number || *number > 255) return false;
-  }
-  return true;
-}
-
 }  // namespace
-
-bool is_loopback_host(std::string_view host) {
-  const std::string name = base::lower(without_port(host));
-  return name == "localhost" || name == "[::1]" || is_dotted_loopback(name);
-}
 
 std::optional<Refusal> refuse(const net::HttpRequest& request) {
   const std::string_view host = request.headers.get("host");
-  if (!is_loopback_host(host)) {
+  if (!net::is_loopback_host(host)) {
     return Refusal{421, "host",
                    base::cat("this console serves only this machine; the request is for ", base::in_quotes(host),
                              ". Open it as http://127.0.0.1 or http://localhost, if needed through a tunnel")};

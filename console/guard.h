@@ -23,9 +23,6 @@ struct Refusal {
 // Only GET and HEAD exist so far.
 std::optional<Refusal> refuse(const net::HttpRequest& request);
 
-// Whether the value of a Host field, with or without port, names this machine: localhost, 127.x.x.x or [::1].
-bool is_loopback_host(std::string_view host);
-
 // For every answer; `cache` is the value of cache-control.
 net::Headers answer_headers(std::string_view content_type, std::string_view cache);
 

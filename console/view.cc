@@ -5,9 +5,8 @@
 #include <tuple>
 #include <utility>
 
-#include "base/text.h"
-#include "model/isolation.h"
 #include "model/names.h"
+#include "operate/cluster_node.h"
 #include "policy/explain/cluster_doctor_text.h"
 #include "policy/explain/preview_text.h"
 #include "policy/state/mark.h"
@@ -35,23 +34,6 @@ kube::InformerConfig maps_config(const ViewOptions& options) {
   return config;
 }
 
-std::string_view word(kube::TaintEffect effect) {
-  switch (effect) {
-    case kube::TaintEffect::kNoSchedule:
-      return "NoSchedule";
-    case kube::TaintEffect::kPreferNoSchedule:
-      return "PreferNoSchedule";
-    case kube::TaintEffect::kNoExecute:
-      return "NoExecute";
-  }
-  return "NoSchedule";
-}
-
-bool is_true(const kube::Node& node, std::string_view condition) {
-  const auto* found = node.condition(condition);
-  return found != nullptr && found->status == kube::Truth::kTrue;
-}
-
 std::vector<model::Label> labels_of(const kube::Node& node) {
   std::vector<model::Label> labels;
   for (const auto& label : node.meta.labels) labels.push_back({std::string(label.key), std::string(label.value)});
@@ -67,26 +49,8 @@ std::optional<model::Reason> silence_of(const NodeReport* report, Report state) 
 // A node as `tidemark doctor cluster` takes it, without what only kubelets know.
 policy::explain::ClusterNode found_on(const kube::Node& node, const NodeReport* report, const NodeRow& row,
                                       const model::Pool& pool, base::WallTime now) {
-  policy::explain::ClusterNode out;
-  out.name = node.meta.name.view();
-  const auto system = node.meta.labels.get("kubernetes.io/os");
-  out.linux = system.empty() || system == "linux";
-  out.kernel = node.info.kernel_version.view();
-  out.os_image = node.info.os_image.view();
-  out.architecture = node.info.architecture.view();
-  out.runtime = node.info.container_runtime_version.view();
-  out.kubelet_version = node.info.kubelet_version.view();
-  out.ready = node.ready() == kube::Truth::kTrue;
-  out.memory_pressure = is_true(node, "MemoryPressure");
-  out.disk_pressure = is_true(node, "DiskPressure");
-  for (const kube::Taint& taint : node.taints) {
-    out.taints.push_back(base::cat(taint.key.view(), ":", word(taint.effect)));
-  }
-  if (const auto* said = node.condition(model::kIsolationCondition)) {
-    out.agent = said->reason.empty() ? std::string_view("Unknown") : said->reason.view();
-  }
+  policy::explain::ClusterNode out = operate::cluster_node(node);
   out.silent = silence_of(report, row.report);
-  out.sells = row.cpu.offered > 0 || row.memory.offered > 0;
   out.pool = row.pool;
   const auto text = [](const kube::Text* found) {
     return found == nullptr ? std::nullopt : std::optional(found->view());
