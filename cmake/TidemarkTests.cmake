@@ -32,7 +32,7 @@ function(tidemark_test GROUP NAME KIND)
     set(timeout 7500)
   endif()
   set_tests_properties(${test} PROPERTIES LABELS ${GROUP} SKIP_RETURN_CODE 77 TIMEOUT ${timeout}
-    ENVIRONMENT "PYTHONPATH=${CMAKE_SOURCE_DIR}/tests;PYTHONDONTWRITEBYTECODE=1")
+    ENVIRONMENT "PYTHONPATH=${CMAKE_SOURCE_DIR}/tests:${CMAKE_SOURCE_DIR};PYTHONDONTWRITEBYTECODE=1")
   if(DEFINED tidemark_seconds_${test})
     set_tests_properties(${test} PROPERTIES COST ${tidemark_seconds_${test}})
   endif()

@@ -22,12 +22,10 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
+from bench.harness import cpu_seconds, figure, main_with_cluster, real_node, start_agent
 from cluster import colocation
 from driver import processes
 from driver.console import Failed, say
-from harness import cpu_seconds, figure, main_with_cluster, real_node, start_agent
 from support.node import pods
 
 PODS, MORE_PODS = 50, int(os.environ.get("TIDEMARK_BENCH_MORE_PODS", "150"))

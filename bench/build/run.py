@@ -11,16 +11,13 @@
 import os
 import resource
 import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
+from bench.harness import figure
 from driver import build
 from driver.paths import ROOT
-from harness import figure
 
 EDITED, HEADER = ROOT / "policy" / "evict" / "victims.cc", ROOT / "model" / "resources.h"
 TEST_PROGRAM = "policy_evict_test"

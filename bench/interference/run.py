@@ -31,15 +31,13 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
+from bench.harness import figure
 from driver import build, processes
 from driver.console import Failed, say
 from demo import service, show
 from demo.measure import Measured
 from demo.on_tidemark import OnTidemark
 from demo.plain_groups import Knobs, PlainGroups
-from harness import figure
 
 ROUNDS = int(os.environ.get("TIDEMARK_BENCH_ROUNDS", "10"))
 ONLY = os.environ.get("TIDEMARK_BENCH_COLUMNS", "").split()  # beside the two without offline work; none: all

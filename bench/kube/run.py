@@ -21,12 +21,10 @@ import tempfile
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
 import pods
+from bench.harness import ANSWER_S, Talker, figure, pss_bytes, resident_bytes
 from driver import cluster, kubernetes, processes
 from driver.console import Failed, step
-from harness import ANSWER_S, Talker, figure, pss_bytes, resident_bytes
 
 PODS = 10_000
 ROUNDS = 7          # of the decoder; each is the best of DECODES in one process

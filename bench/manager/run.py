@@ -46,11 +46,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
+from bench.harness import Talker, cpu_seconds, figure, resident_bytes
 from driver import processes
 from driver.console import Failed
-from harness import Talker, cpu_seconds, figure, resident_bytes
 
 LARGE, SMALL = (10_000, 30), [(1_000, 30), (1_000, 15)]  # nodes, pods on each
 PARTS = ("large", "own", "small")

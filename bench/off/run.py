@@ -19,11 +19,9 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
+from bench.harness import client, figure, main_with_cluster
 from contract.client import Client
 from driver.console import Failed
-from harness import client, figure, main_with_cluster
 
 NODES = 10_000
 ROUNDS = 3

@@ -20,12 +20,10 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
+from bench.harness import figure, main_with_cluster, real_node, start_agent
 from cluster import colocation
 from driver import processes
 from driver.console import Failed, say
-from harness import figure, main_with_cluster, real_node, start_agent
 from support.node import cgroups, pods
 
 TURNS, SURGES = 2, 5  # of each side

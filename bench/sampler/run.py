@@ -14,11 +14,9 @@ import sys
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
+from bench.harness import Talker, cpu_seconds, figure, resident_bytes
 from driver import build, processes
 from driver.console import Failed
-from harness import Talker, cpu_seconds, figure, resident_bytes
 
 PODS, CONTAINERS = 50, 2
 ROUNDS = 3

@@ -19,11 +19,9 @@ import tempfile
 import threading
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
+from bench.harness import Talker, figure, resident_bytes
 from driver import processes
 from driver.console import Failed
-from harness import Talker, figure, resident_bytes
 
 OBJECTS = 1_980
 ALL = 20

@@ -26,12 +26,10 @@ import tempfile
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
 from contract.client import Client
+from bench.harness import client, cpu_seconds, figure, resident_bytes
 from driver import cluster, processes
 from driver.console import Failed
-from harness import client, cpu_seconds, figure, resident_bytes
 
 ROUNDS = 5
 PODS = 600       # a round and kind

@@ -38,11 +38,9 @@ import tempfile
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
+from bench.harness import Talker, cpu_seconds, figure, private_dirty_bytes, resident_bytes
 from driver import processes, yarn as yarn_world
 from driver.console import Failed
-from harness import Talker, cpu_seconds, figure, private_dirty_bytes, resident_bytes
 
 NODES = 2_000
 PODS = 30  # on each

@@ -7,8 +7,7 @@ import threading
 import unittest
 from pathlib import Path
 
-from demo import samples
-from driver import docs_world
+from demo import docs_world, samples
 from driver.console import Failed
 
 

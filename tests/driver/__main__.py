@@ -53,9 +53,9 @@ def _up(arguments):
 
 
 def _bench(arguments):
-    from driver import bench
+    from bench import runner
 
-    return bench.run(arguments)
+    return runner.run(arguments)
 
 
 def _tidy(arguments):

@@ -18,11 +18,6 @@ def _helm() -> GoProgram:
     return GoProgram("helm", "helm.sh/helm/v3/cmd/helm", HELM_VERSION, MODULE, cache_folder() / f"helm-{HELM_VERSION}", variables)
 
 
-def complete() -> bool:
-    """Whether nothing has to be made or fetched, unless Debian has a newer promtool."""
-    return _helm().there() and any(cache_folder().glob("promtool-*/promtool"))
-
-
 def _provide_helm() -> dict[str, str]:
     return {"TIDEMARK_HELM": str(go_programs.provide([_helm()])["helm"])}
 

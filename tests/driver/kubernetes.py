@@ -27,10 +27,6 @@ def built(names: tuple[str, ...] = CLUSTER) -> dict[str, Path]:
     return {program.name: program.path for program in _programs(names) if program.there()}
 
 
-def complete() -> bool:
-    return len(built(CLUSTER + NODE)) == len(CLUSTER + NODE)
-
-
 def provide(names: tuple[str, ...] = CLUSTER) -> dict[str, Path]:
     """Those programs, built when they are not there. Failed with the remedy when that is impossible."""
     return go_programs.provide(_programs(names))

@@ -24,10 +24,10 @@ import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from driver import docs_world, processes, results, sanitizers
+from demo import docs_world, plain_groups
+from driver import processes, results, sanitizers
 from driver.console import Failed
-from demo import plain_groups
-from driver.paths import BUILD, LOGS, ROOT, WORLD
+from driver.paths import BUILD, LOGS, PYTHON_PATH, ROOT, WORLD
 from driver.results import FAILED, PASSED, SKIPPED, Case
 from support import owners, ports
 from support.cluster import control
@@ -152,7 +152,7 @@ def _environment(environment: dict[str, str], folder: str) -> dict[str, str]:
     inherited = {key: value for key, value in os.environ.items() if key not in ("KUBECONFIG", "KUBERNETES_SERVICE_HOST")}
     return {
         **inherited, **sanitizers.ENVIRONMENT, **environment, "TMPDIR": folder, "TIDEMARK_BINARY": str(BUILD / "tidemark"),
-        "PYTHONPATH": str(ROOT / "tests"), "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONPATH": PYTHON_PATH, "PYTHONDONTWRITEBYTECODE": "1",
     }
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build"
+PYTHON_PATH = f"{ROOT}/tests:{ROOT}"  # the second for the package `bench`
 LOGS = BUILD / "test-logs"
 WORLD = BUILD / "test-world"  # what tests of real parts find: written by ./dev test, read by one_test.py
 KUBERNETES_VERSION = "1.34.2"

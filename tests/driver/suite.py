@@ -197,7 +197,7 @@ def affected(base: str | None) -> plan.Plan:
         if name == "suite":
             return reach.program("memory_server") or any(file.startswith("tests/contract/") for file in changed)
         if name == "docs":
-            return reach.program("tidemark") or any(file.endswith(".md") for file in changed)
+            return reach.program("tidemark") or any(file.endswith(".md") or file.startswith("tests/demo/") for file in changed)
         return reach.program(name)
 
     tests = [each for group in REAL for each in listed(group)]

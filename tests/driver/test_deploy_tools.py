@@ -1,4 +1,4 @@
-"""promtool out of a package, where apt is a script of this test; and when nothing is left to make."""
+"""promtool out of a package, where apt is a script of this test."""
 
 import os
 import subprocess
@@ -90,22 +90,6 @@ class Promtool(unittest.TestCase):
         text, reason = said.call_args.args[0].split(": ", 1)
         self.assertTrue(reason)
         return found, text
-
-    def test_nothing_is_left_to_make_when_both_are_there_and_apt_is_not_asked(self):
-        helm = self.cache / f"helm-{deploy_tools.HELM_VERSION}" / "helm"
-        helm.parent.mkdir(parents=True)
-        helm.touch(0o755)
-        self.assertFalse(deploy_tools.complete())
-        promtool = self.provide()
-        self.program("apt-cache", f"echo asked >>{self.asked}")
-        before = self.asked.read_text()
-        self.assertTrue(deploy_tools.complete())
-        self.assertEqual(before, self.asked.read_text())
-        helm.unlink()
-        self.assertFalse(deploy_tools.complete())
-        helm.touch(0o755)
-        promtool.unlink()
-        self.assertFalse(deploy_tools.complete())
 
 
 if __name__ == "__main__":

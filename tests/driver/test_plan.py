@@ -99,9 +99,9 @@ class Reached(unittest.TestCase):
     def test_a_directory_without_a_module_reaches_the_tests_that_name_it(self):
         self.assertEqual(["manager"], self.reached("deploy/crds/x.yaml"))
 
-    def test_the_build_reaches_everything_and_the_docs_nothing(self):
+    def test_the_build_reaches_everything_the_docs_and_benches_nothing(self):
         self.assertEqual(TESTS, self.reached("cmake/x.cmake"))
-        self.assertEqual([], self.reached("docs/guide/off.md", "README.md"))
+        self.assertEqual([], self.reached("docs/guide/off.md", "README.md", "bench/runner.py"))
 
     def test_a_unit_test_reaches_its_own_program_only(self):
         self.assertEqual([], self.reached("manager/manager_test.cc"))

@@ -5,10 +5,11 @@ import json
 import tempfile
 import unittest
 from contextlib import redirect_stdout
+from datetime import datetime, timedelta
 from pathlib import Path
 from unittest import mock
 
-from driver import one_test, results, suite
+from driver import one_test, plan, results, suite
 from driver.results import FAILED, PASSED, SKIPPED, Case, ExpectedSkips
 
 
@@ -42,6 +43,35 @@ class Finish(unittest.TestCase):
         code, said = self.finished(cases(a=PASSED), unsteady=cases(a=FAILED))
         self.assertEqual(0, code)
         self.assertIn("\nUNSTEADY 1\n", said)
+
+    def ran(self, reports: list[str], **more) -> tuple[int, str, list]:
+        """A run of two planned tests whose CTest leaves these reports; with the calls of CTest."""
+        run, called = suite.Run([plan.Test("cluster.test_x", "cluster"), plan.Test("cluster.test_y", "cluster")], **more), []
+
+        def ctest(command, **_):
+            called.append(command)
+            with redirect_stdout(io.StringIO()):
+                for name in reports:
+                    one_test._report("cluster", name, cases(a=PASSED))
+
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(suite, "LOGS", Path(folder)), mock.patch.object(one_test, "LOGS", Path(folder)):
+            with mock.patch.object(suite, "say"), mock.patch.object(suite.processes, "run", ctest):
+                suite._ctest(run, "cluster", "dev", run.tests)
+        return *self.finished(run.cases, not_run=run.not_run), called
+
+    def test_a_run_fails_if_ctest_does_not_start_a_planned_test(self):
+        self.assertEqual(0, self.ran(["test_x", "test_y"])[0])
+        code, said, _ = self.ran(["test_x"])
+        self.assertEqual(1, code)
+        self.assertIn("NOT RUN, fails this run: cluster.test_y", said)
+
+    def test_a_run_whose_time_ends_early_fails(self):
+        until = datetime.now() + timedelta(hours=1)
+        code, said, called = self.ran(["test_x"], until=until)
+        self.assertEqual((1, until.strftime("%H:%M:%S")), (code, called[0][called[0].index("--stop-time") + 1]))
+        code, said, called = self.ran(["test_x", "test_y"], until=datetime.now() - timedelta(seconds=1))
+        self.assertEqual((1, []), (code, called), "no test starts after the end")
+        self.assertIn("2 not run", said)
 
     def test_the_second_try_counts_and_the_first_is_kept(self):
         with tempfile.TemporaryDirectory() as folder, mock.patch.object(suite, "LOGS", Path(folder)), mock.patch.object(one_test, "LOGS", Path(folder)):

@@ -25,12 +25,6 @@ def provide() -> tuple[dict[str, str], str]:
         return {}, str(error)
 
 
-def complete() -> bool:
-    """Whether nothing has to be fetched, unless Debian has a newer kernel or systemd."""
-    fetched = all(any(cache_folder().glob(pattern)) for pattern in ("vm-kernel-*/vmlinuz", "vm-systemd-*/root"))
-    return fetched and all(shutil.which(program) for program in packages.VM.values())
-
-
 def _kernel() -> Path:
     package, version = debian_file.known(KERNEL, parse)
     return debian_file.provide(package, version, "boot/vmlinuz-*", cache_folder() / f"vm-kernel-{version}" / "vmlinuz")

@@ -45,11 +45,6 @@ def java_and_hadoop(wanted: dict[str, str] = packages.HADOOP) -> tuple[dict[str,
         return {}, str(error)
 
 
-def complete() -> bool:
-    """Whether nothing has to be fetched."""
-    return not any(_lacks(program) for program in packages.YARN.values())
-
-
 def _jars_are_there() -> bool:
     return all(each.there() for each in maven_jars.ALL)
 

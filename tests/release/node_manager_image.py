@@ -14,10 +14,10 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from driver import debian_packages, maven_jars, packages
+from driver import maven_jars, packages
 from driver.console import Failed, say, step
 from driver.paths import ROOT, cache_folder
-from release import binaries
+from release import binaries, debian_packages
 from support import image_layer, images
 from support.image_layer import LayerFile
 

@@ -9,11 +9,11 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from driver import debian_packages, maven_jars
+from driver import maven_jars
 from driver.console import Failed, WrongUse
 from driver.__main__ import _image
 from driver.paths import ROOT
-from release import node_manager_image
+from release import debian_packages, node_manager_image
 
 RECIPE = ROOT / "deploy/node-manager/Dockerfile"
 URIS = """'http://deb.example/pool/b/bash_5.2-1_amd64.deb' bash_5.2-1_amd64.deb 1490652 SHA256:00

@@ -275,7 +275,7 @@ def clang_format(tree: Tree) -> list[str]:
 
 
 def figures(tree: Tree) -> list[str]:
-    from driver import figures as tables
+    from bench import figures as tables
 
     return tables.out_of_step(tree.root)
 

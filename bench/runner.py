@@ -15,9 +15,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from driver import build, figures, kubernetes, packages, processes
+from bench import figures
+from driver import build, kubernetes, packages, processes
 from driver.console import Failed, WrongUse, say, step
-from driver.paths import ROOT
+from driver.paths import PYTHON_PATH, ROOT
 
 SUITE_LIMIT_S = 3600
 PRESET = "release"
@@ -67,7 +68,7 @@ def _suite(suite: str) -> list[dict]:
     go, _ = kubernetes.find_go()
     environment = {
         **os.environ, "TIDEMARK_BENCH_PROGRAMS": os.pathsep.join(programs), "TIDEMARK_GO": go or "",
-        "PYTHONPATH": str(ROOT / "tests"), "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONPATH": PYTHON_PATH, "PYTHONDONTWRITEBYTECODE": "1",
     }
     found = []
     for command in commands:
