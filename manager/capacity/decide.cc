@@ -222,22 +222,16 @@ NodeDecision decide(model::NodeSnapshot snapshot, DecisionBasis basis, const Rev
   policy::sell::OfferInput input{
       .node = snapshot,
       .strategy = policy::sell::strategy_for(settings, basis.labels, basis.strategy_annotation),
-      .pool = pool,
-      .line = {},
-      .zone = calendar == nullptr ? nullptr : &calendar->zone,
-      .origin_on_node = basis.origin,
-      .least_ever = basis.least_ever,
+      .pool = {pool, std::nullopt, calendar == nullptr ? nullptr : &calendar->zone, basis.guard},
+      .origin = {basis.origin, basis.least_ever},
       .kubernetes = basis.kubernetes,
-      .yarn = basis.yarn,
-      .now = basis.now,
-      .mono = basis.mono,
-      .yarn_obeys = basis.yarn_obeys,
-      .guard = basis.guard,
+      .yarn = {basis.yarn, basis.yarn_obeys, basis.yarn_book_mark},
       .evicted = basis.evicted,
-      .yarn_book_mark = basis.yarn_book_mark};
+      .now = basis.now,
+      .mono = basis.mono};
   const auto& values = input.strategy.values;
-  input.line = policy::waterline::water_line(lines, revision.hash, calendar, values.cpu_reclaim_threshold_percent,
-                                             values.memory_reclaim_threshold_percent, basis.overrides, basis.now);
+  input.pool.line = policy::waterline::water_line(lines, revision.hash, calendar, values.cpu_reclaim_threshold_percent,
+                                                  values.memory_reclaim_threshold_percent, basis.overrides, basis.now);
   auto step = policy::sell::offer(basis.state, std::move(input));
   NodeDecision decision(std::move(snapshot), std::move(basis), std::move(step));
   decision.pool = &pool;

@@ -197,7 +197,8 @@ void OvercommitController::observe(const model::NodeName& node, const Decision& 
   NodeFigures figures = figures_of(decision.node.snapshot, decision.node.plan(), basis);
   const DecisionBasis& on = decision.node.basis;
   const model::TimeZone* zone = decision.node.calendar == nullptr ? nullptr : &decision.node.calendar->zone;
-  figures.offered_real = policy::sell::kubernetes_real(pool, zone, on.guard, on.kubernetes, figures.offered, on.now);
+  figures.offered_real =
+      policy::sell::kubernetes_real({pool, std::nullopt, zone, on.guard}, on.kubernetes, figures.offered, on.now);
   figures_.observe(node, pool.name, pool.business, figures, loop_.clock().monotonic(), leadership_.leading());
   count_plugins(decision.node);
 }

@@ -205,23 +205,19 @@ class World {
     yarn.taken_back = y_.taken_back;
     const OfferInput input{.node = node_,
                            .strategy = strategy_,
-                           .pool = pool_,
-                           .line = {},
-                           .origin_on_node = origin_,
-                           .least_ever = {},
+                           .pool = {pool_, std::nullopt},
+                           .origin = {origin_, std::nullopt},
                            .kubernetes = of_kubernetes(),
-                           .yarn = yarn,
+                           .yarn = {yarn, true, mark_},
                            .now = now_,
-                           .mono = mono_,
-                           .yarn_obeys = true,
-                           .yarn_book_mark = mark_};
+                           .mono = mono_};
     const OfferStep step = offer(state_, input);
     if (step.offer.plan.origin != both(kOrigin)) return "the stage is not as it was meant";
     const LedgerPlan& plan = *step.offer.ledger;
     if (offer(step.state, input).offer.ledger != plan) return "a second look decides otherwise";
     for (const std::string& wrong :
-         {sound(plan), asked("Kubernetes", plan.kubernetes, input.yarn, input.kubernetes, pool_.ledger.yarn),
-          asked("YARN", plan.yarn, input.kubernetes, input.yarn, pool_.ledger.kubernetes)}) {
+         {sound(plan), asked("Kubernetes", plan.kubernetes, input.yarn.book, input.kubernetes, pool_.ledger.yarn),
+          asked("YARN", plan.yarn, input.kubernetes, input.yarn.book, pool_.ledger.kubernetes)}) {
       if (!wrong.empty()) return wrong;
     }
     carry_out(step);

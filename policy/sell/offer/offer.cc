@@ -18,8 +18,8 @@ void sooner(std::optional<Duration>& again_after, std::optional<Duration> other)
 }
 
 void follow_line(const OfferInput& input, Offer& offer) {
-  if (!input.line) return;
-  offer.line = input.line;
+  if (!input.pool.line) return;
+  offer.line = input.pool.line;
   offer.strategy.values.cpu_reclaim_threshold_percent = offer.line->cpu.sell;
   offer.strategy.values.memory_reclaim_threshold_percent = offer.line->memory.sell;
   if (offer.line->changes_at) sooner(offer.again_after, *offer.line->changes_at - input.now);
@@ -48,20 +48,20 @@ void apply_motion(const OfferInput& input, MotionState& state, Offer& offer) {
   OvercommitPlan& plan = offer.plan;
   MotionInput motion;
   motion.capacity = input.node.capacity;
-  motion.on_node = input.origin_on_node;
-  motion.least_ever = input.least_ever;
+  motion.on_node = input.origin.on_node;
+  motion.least_ever = input.origin.least;
   const bool calculated = plan.action == PlanAction::kPublish;
   if (calculated) {
     motion.wanted = *plan.origin;
     motion.stamp = input.node.metric->update_time;
-  } else if (report_missing(plan) && (state.offered || input.origin_on_node)) {
-    motion.wanted = state.offered.value_or(input.origin_on_node.value_or(Resources{}));
+  } else if (report_missing(plan) && (state.offered || input.origin.on_node)) {
+    motion.wanted = state.offered.value_or(input.origin.on_node.value_or(Resources{}));
     if (input.node.metric) motion.stamp = input.node.metric->update_time;
   } else {
     state = MotionState();  // off, or never offered: it starts again
     return;
   }
-  auto step = move(state, motion, input.pool.motion, input.mono);
+  auto step = move(state, motion, input.pool.settings.motion, input.mono);
   state = step.state;
   offer.motion = step.plan;
   // A value based on an impossible measurement is not learned.
@@ -77,7 +77,7 @@ void apply_motion(const OfferInput& input, MotionState& state, Offer& offer) {
   // An amount that another rule held back is not released without a measurement, or on an unreliable one.
   const bool unsure = !calculated || std::ranges::find(plan.safeguards, Reason::kSafeCutsOnly) != plan.safeguards.end();
   const Resources moved =
-      unsure && input.origin_on_node ? model::min(step.plan.offered(), *input.origin_on_node) : step.plan.offered();
+      unsure && input.origin.on_node ? model::min(step.plan.offered(), *input.origin.on_node) : step.plan.offered();
   if (plan.action != PlanAction::kPublish) {  // held without measurements: batch goes on, mid is as it is on the node
     plan.action = PlanAction::kPublish;
     plan.publish = input.node.published;
@@ -108,13 +108,13 @@ std::optional<std::vector<ClassSold>> third_parties(const model::NodeSnapshot& n
 // YARN's book: the operator's if it keeps one. A book without the held amount (the ResourceManager is away) is not
 // replaced by third parties: everything that YARN may act on counts as held.
 SideBook yarn_of(const OfferInput& input) {
-  SideBook yarn = input.yarn;
-  if (!yarn.sold && !input.yarn_obeys) yarn.sold = third_parties(input.node, yarn.best_order);
-  if (!yarn.sold && yarn.told == Resources{} && yarn.confirmed == Resources{} && input.origin_on_node) {
+  SideBook yarn = input.yarn.book;
+  if (!yarn.sold && !input.yarn.obeys) yarn.sold = third_parties(input.node, yarn.best_order);
+  if (!yarn.sold && yarn.told == Resources{} && yarn.confirmed == Resources{} && input.origin.on_node) {
     // YARN's held amount is unknown: use what the last write to the node left to it.
     const Resources ours{input.node.published.batch_cpu.value_or(model::CpuMilli{}),
                          input.node.published.batch_memory.value_or(model::MemoryBytes{})};
-    yarn.told = model::max(*input.origin_on_node - ours, Resources{});
+    yarn.told = model::max(*input.origin.on_node - ours, Resources{});
   }
   return yarn;
 }
@@ -122,7 +122,7 @@ SideBook yarn_of(const OfferInput& input) {
 // The part that neither side may be offered. Without YARN's book all third parties are its side, as Koordinator
 // subtracts them; if their annotation cannot be read, third parties other than YARN are unknown.
 Resources others_hold(const OfferInput& input) {
-  return input.yarn_obeys && input.node.third_party ? held_by_others(*input.node.third_party) : Resources();
+  return input.yarn.obeys && input.node.third_party ? held_by_others(*input.node.third_party) : Resources();
 }
 
 const model::TimeZone& or_utc(const model::TimeZone* zone) {
@@ -137,21 +137,21 @@ bool by_the_hour(const model::SideConfig& side) {
 // The pool's ledger, limited to what YARN's side supports, and without over-reporting while the pool's evictions are
 // high.
 model::LedgerConfig ledger_of(const OfferInput& input, Offer& offer) {
-  model::LedgerConfig ledger = input.pool.ledger;
-  const model::TimeZone& zone = or_utc(input.zone);
+  model::LedgerConfig ledger = input.pool.settings.ledger;
+  const model::TimeZone& zone = or_utc(input.pool.zone);
   for (model::SideConfig* side : {&ledger.kubernetes, &ledger.yarn}) {
     if (!by_the_hour(*side)) continue;
     side->entries = entries_at(side->entries, hour_of_day(zone, input.now));
     sooner(offer.again_after, hour_left(zone, input.now));
   }
-  if (!input.yarn_obeys) {
+  if (!input.yarn.obeys) {
     ledger.yarn.over_report = model::OverReport();
     ledger.yarn.entries.clear();
     ledger.class_aware = false;  // YARN's side has no operator that releases work or reports what waits
     offer.shared_for_want_of_yarn = ledger.mode == model::LedgerMode::kStrict;
     ledger.mode = model::LedgerMode::kShared;
   }
-  if (!input.guard.truthful) return ledger;
+  if (!input.pool.guard.truthful) return ledger;
   for (model::SideConfig* side : {&ledger.kubernetes, &ledger.yarn}) {
     offer.truthful = offer.truthful || over_reports(side->over_report, side->entries);
     *side = truthful(*side);
@@ -195,7 +195,7 @@ void steady(SideBook& yarn, std::optional<Waiting> before, OfferState& state, ba
 // gone. In a class-aware ledger, work of others would be evicted for it.
 void doubt(const OfferInput& input, SideBook& yarn, const std::optional<BookSeen>& before, OfferState& state,
            Offer& offer) {
-  const BookSeen seen = see(before, input.yarn_book_mark, input.mono);
+  const BookSeen seen = see(before, input.yarn.mark, input.mono);
   state.yarn_book = seen;
   if (!yarn.wants_more) return;
   const std::chrono::minutes limit(
@@ -214,13 +214,13 @@ void apply_ledger(const OfferInput& input, const model::LedgerConfig& ledger, Of
   const auto waited = std::exchange(state.yarn, std::nullopt);
   const auto seen = std::exchange(state.yarn_book, std::nullopt);
   if (plan.action != PlanAction::kPublish || !plan.origin) return;
-  if (input.pool.profile == model::Profile::kKoordinator && input.pool.ledger == model::LedgerConfig() &&
-      !input.yarn_obeys)
+  if (input.pool.settings.profile == model::Profile::kKoordinator &&
+      input.pool.settings.ledger == model::LedgerConfig() && !input.yarn.obeys)
     return;
   SideBook kubernetes = input.kubernetes;
   SideBook yarn = yarn_of(input);
-  if (input.yarn_obeys && ledger.class_aware) doubt(input, yarn, seen, state, offer);
-  if (input.yarn_obeys) steady(yarn, waited, state, input.mono, offer);
+  if (input.yarn.obeys && ledger.class_aware) doubt(input, yarn, seen, state, offer);
+  if (input.yarn.obeys) steady(yarn, waited, state, input.mono, offer);
   offer.others = others_hold(input);
   const Resources for_both = model::max(*plan.origin - offer.others, Resources{});
   if (ledger.mode == model::LedgerMode::kStrict) {
@@ -231,7 +231,7 @@ void apply_ledger(const OfferInput& input, const model::LedgerConfig& ledger, Of
   }
   offer.ledger = split(for_both, kubernetes, yarn, ledger);
   set_batch(plan, offer.ledger->kubernetes.offer());
-  if (input.yarn_obeys) offer.yarn_offer = offer.ledger->yarn.offer();
+  if (input.yarn.obeys) offer.yarn_offer = offer.ledger->yarn.offer();
 }
 
 template <class Amount>
@@ -267,13 +267,13 @@ std::optional<Resources> held_in_all(const OfferInput& input, const model::Ledge
 }
 
 void apply_arbitration(const OfferInput& input, const model::LedgerConfig& ledger, OfferState& state, Offer& offer) {
-  if (!input.pool.arbitrate.on(input.pool.profile)) {
+  if (!input.pool.settings.arbitrate.on(input.pool.settings.profile)) {
     state.arbitrate = ArbitrateState();
     return;
   }
   if (offer.plan.action != PlanAction::kPublish || !offer.plan.origin) return;
-  ArbitrateStep step =
-      arbitrate(state.arbitrate, {held_in_all(input, ledger), *offer.plan.origin}, input.pool.arbitrate, input.mono);
+  ArbitrateStep step = arbitrate(state.arbitrate, {held_in_all(input, ledger), *offer.plan.origin},
+                                 input.pool.settings.arbitrate, input.mono);
   state.arbitrate = std::move(step.state);
   sooner(offer.again_after, step.again_after);
   // Motion stays as it is: capacity that was released was already granted, and is offered again afterwards.
@@ -288,7 +288,7 @@ void comes_back_slowly(OfferState& state, const OvercommitPlan& plan) {
 
 void apply_stop(const OfferInput& input, const model::LedgerConfig& ledger, OfferState& state, Offer& offer) {
   OvercommitPlan& plan = offer.plan;
-  if (!input.guard.stopped || plan.action != PlanAction::kPublish || !plan.origin) return;
+  if (!input.pool.guard.stopped || plan.action != PlanAction::kPublish || !plan.origin) return;
   StopTerms terms = sell_nothing_new(input, ledger, offer);
   if (offer.rejected) terms.wanted = offer.rejected->wanted;
   // Reclaiming evicts, and there were too many evictions.
@@ -303,7 +303,7 @@ void apply_stop(const OfferInput& input, const model::LedgerConfig& ledger, Offe
 void apply_back_off(const OfferInput& input, const model::LedgerConfig& ledger, OfferState& state, Offer& offer) {
   OvercommitPlan& plan = offer.plan;
   if (offer.stopped || plan.action != PlanAction::kPublish || !plan.origin) return;
-  const BackOffLeft left = back_off_left(input.pool, input.evicted, input.mono);
+  const BackOffLeft left = back_off_left(input.pool.settings, input.evicted, input.mono);
   if (!left.any()) return;
   for (const auto& side : {left.kubernetes, left.yarn}) {
     if (side) sooner(offer.again_after, *side);
@@ -334,7 +334,7 @@ std::optional<Resources> batch_of(const OvercommitPlan& plan) {
 void apply_zones(const OfferInput& input, const std::optional<Resources>& formula, Offer& offer) {
   OvercommitPlan& plan = offer.plan;
   if (!offer.strategy.plugins.batch_resource) return;
-  const bool peers = input.pool.profile == model::Profile::kKoordinator;
+  const bool peers = input.pool.settings.profile == model::Profile::kKoordinator;
   if (plan.action == PlanAction::kReset && !peers) {
     plan.zones = reset_zones(input.node.topology, model::Profile::kTidemark);
   }
@@ -361,7 +361,7 @@ OfferStep offer(const OfferState& state, OfferInput input) {
   Offer& offer = out.offer;
   follow_line(input, offer);
   std::optional<Resources> formula;
-  if (input.pool.profile == model::Profile::kTidemark) {
+  if (input.pool.settings.profile == model::Profile::kTidemark) {
     std::int64_t& degrade = offer.strategy.values.degrade_time_minutes;
     const std::int64_t in_force = std::exchange(degrade, kNeverDegrade_min);
     offer.plan = overcommit(input.node, offer.strategy, input.now);
@@ -392,13 +392,12 @@ BackOffLeft back_off_left(const model::Pool& pool, const LastEvicted& evicted, b
   return {left(evicted.kubernetes), left(evicted.yarn)};
 }
 
-model::Resources kubernetes_real(const model::Pool& pool, const model::TimeZone* zone, const PoolGuard& guard,
-                                 const SideBook& book, Resources told, base::WallTime now) {
-  const model::SideConfig& side = pool.ledger.kubernetes;
-  if (guard.truthful || !over_reports(side.over_report, side.entries)) return told;
+model::Resources kubernetes_real(const PoolNow& pool, const SideBook& book, Resources told, base::WallTime now) {
+  const model::SideConfig& side = pool.settings.ledger.kubernetes;
+  if (pool.guard.truthful || !over_reports(side.over_report, side.entries)) return told;
   if (!by_the_hour(side)) return real_of(book, side, told);
   model::SideConfig at = side;
-  at.entries = entries_at(side.entries, hour_of_day(or_utc(zone), now));
+  at.entries = entries_at(side.entries, hour_of_day(or_utc(pool.zone), now));
   return real_of(book, at, told);
 }
 

@@ -45,27 +45,38 @@ struct LastEvicted {
   bool operator==(const LastEvicted&) const = default;
 };
 
+// The pool of the node at this moment.
+struct PoolNow {
+  const model::Pool& settings;
+  std::optional<model::LinePlan> line;    // what may be sold now; nullopt: the pool has no calendar and no override
+  const model::TimeZone* zone = nullptr;  // of the hours in the settings; null: UTC
+  PoolGuard guard = {};                   // the limits from the pool's evictions
+};
+
+// The origin of the node up to now.
+struct OriginBefore {
+  std::optional<model::Resources> on_node;  // in the node's annotation
+  std::optional<model::Resources> least;    // the lowest possible one of the node at this hour in recent days
+};
+
+struct YarnSide {
+  SideBook book;  // without `sold`, it is read from the node's third parties
+  // True if an operator on YARN's side accepts our offers on this node. If not, YARN gets what Koordinator's formula
+  // leaves to it: nothing over-reported, and no strict ledger, which needs both sides.
+  bool obeys = false;
+  std::uint64_t mark = 0;  // of the text of the book, with its operator's renewals
+};
+
 struct OfferInput {
   const model::NodeSnapshot& node;
   NodeStrategy strategy;
-  const model::Pool& pool;
-  std::optional<model::LinePlan> line;    // what may be sold now; nullopt: the pool has no calendar and no override
-  const model::TimeZone* zone = nullptr;  // of the hours in the pool's settings; null: UTC
-
-  std::optional<model::Resources> origin_on_node;  // the offer in the node's annotation
-  std::optional<model::Resources> least_ever;      // the lowest possible offer of the node at this hour in recent days
-  SideBook kubernetes;                             // the amount of batch pods, and the offer to Kubernetes
-  // The same for YARN. Without `sold`, it is read from the node's third parties.
-  SideBook yarn;
-
+  PoolNow pool;
+  OriginBefore origin;
+  SideBook kubernetes;  // the amount of batch pods, and the offer to Kubernetes
+  YarnSide yarn;
+  LastEvicted evicted = {};  // offline work of the node
   base::WallTime now;
   base::MonotonicTime mono;
-  // True if an operator on YARN's side accepts our offers on this node. If not, YARN gets what Koordinator's formula
-  // leaves to it: nothing over-reported, and no strict ledger, which needs both sides.
-  bool yarn_obeys = false;
-  PoolGuard guard = {};              // the limits from the pool's evictions
-  LastEvicted evicted = {};          // offline work of the node
-  std::uint64_t yarn_book_mark = 0;  // of the text of YARN's book, with its operator's renewals
 };
 
 // The pool sells nothing new:
@@ -137,7 +148,6 @@ struct BackOffLeft {
 BackOffLeft back_off_left(const model::Pool& pool, const LastEvicted& evicted, base::MonotonicTime now);
 
 // The real part of an offer to Kubernetes, given the current over-report of its side.
-model::Resources kubernetes_real(const model::Pool& pool, const model::TimeZone* zone, const PoolGuard& guard,
-                                 const SideBook& book, model::Resources told, base::WallTime now);
+model::Resources kubernetes_real(const PoolNow& pool, const SideBook& book, model::Resources told, base::WallTime now);
 
 }  // namespace tidemark::policy::sell

@@ -184,18 +184,13 @@ class Scenario {
                                              strategy_.values.memory_reclaim_threshold_percent, {}, now_);
     OfferInput input{.node = node_,
                      .strategy = strategy_,
-                     .pool = pool_,
-                     .line = water,
-                     .zone = &calendar_.zone,
-                     .origin_on_node = origin_,
-                     .least_ever = std::nullopt,
+                     .pool = {pool_, water, &calendar_.zone, guard_},
+                     .origin = {origin_, std::nullopt},
                      .kubernetes = kubernetes_,
-                     .yarn = yarn_,
+                     .yarn = {yarn_, yarn_obeys_},
+                     .evicted = evicted_,
                      .now = now_,
-                     .mono = mono_,
-                     .yarn_obeys = yarn_obeys_,
-                     .guard = guard_,
-                     .evicted = evicted_};
+                     .mono = mono_};
     auto step = offer(state_, input);
     state_ = step.state;
     const auto& plan = step.offer.plan;
@@ -263,7 +258,7 @@ TEST(Offer, OfferToKubernetesFollowsTheHour) {
   pool.ledger.kubernetes.entries = {night};
   const model::Resources told{model::CpuMilli{12'000}, model::MemoryBytes{900}};
   const auto real_at = [&](std::int64_t hour, const PoolGuard& guard = {}) {
-    return kubernetes_real(pool, nullptr, guard, SideBook(), told,
+    return kubernetes_real({pool, std::nullopt, nullptr, guard}, SideBook(), told,
                            base::WallTime{std::chrono::hours(24 * 20'000 + hour)});
   };
   EXPECT_EQ(real_at(12).cpu, model::CpuMilli{10'000});
@@ -299,8 +294,14 @@ TEST(OfferProperty, WithoutSettingsItIsTheFormulas) {
     NodeStrategy strategy;
     strategy.enabled = random() % 8 != 0;
     const model::Pool pool;
-    const OfferInput input{node, strategy, pool,        std::nullopt, nullptr, amount(), std::nullopt,
-                           {},   {},       kFirstOffer, {},           false,   {}};
+    const OfferInput input{.node = node,
+                           .strategy = strategy,
+                           .pool = {pool, std::nullopt},
+                           .origin = {amount(), std::nullopt},
+                           .kubernetes = {},
+                           .yarn = {},
+                           .now = kFirstOffer,
+                           .mono = {}};
     const auto step = offer(state, input);
     EXPECT_EQ(step.offer.plan, overcommit(node, strategy, kFirstOffer));
     EXPECT_FALSE(step.offer.line || step.offer.motion || step.offer.ledger || step.offer.yarn_offer);

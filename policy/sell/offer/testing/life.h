@@ -222,19 +222,13 @@ class Life {
   sell::OfferInput input(const model::NodeSnapshot& node) const {
     return {.node = node,
             .strategy = strategy_,
-            .pool = pool_,
-            .line = line(overrides_),
-            .zone = &calendar_.zone,
-            .origin_on_node = origin_,
-            .least_ever = least_ever_,
+            .pool = {pool_, line(overrides_), &calendar_.zone, guard_},
+            .origin = {origin_, least_ever_},
             .kubernetes = kubernetes_,
-            .yarn = yarn_,
-            .now = now_,
-            .mono = mono_,
-            .yarn_obeys = yarn_obeys_,
-            .guard = guard_,
+            .yarn = {yarn_, yarn_obeys_, yarn_book_mark_},
             .evicted = evicted_,
-            .yarn_book_mark = yarn_book_mark_};
+            .now = now_,
+            .mono = mono_};
   }
 
   static bool same(const sell::OfferStep& a, const sell::OfferStep& b) {
@@ -350,9 +344,9 @@ class Life {
     sell::OfferInput other = input(node);
     waterline::LineOverrides overrides = overrides_;
     std::ranges::reverse(overrides);
-    other.line = line(overrides);
+    other.pool.line = line(overrides);
     if (other.kubernetes.sold) std::ranges::reverse(*other.kubernetes.sold);
-    if (other.yarn.sold) std::ranges::reverse(*other.yarn.sold);
+    if (other.yarn.book.sold) std::ranges::reverse(*other.yarn.book.sold);
     return same(step, offer(state_, other)) ? "" : "the order counts";
   }
 
