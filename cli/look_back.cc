@@ -56,7 +56,7 @@ std::vector<policy::explain::Source> sources_then(const manager::DecisionRecord&
     sources.push_back(
         {std::move(object), std::move(revision), std::nullopt, std::nullopt, std::move(gives), std::move(terms), true});
   };
-  const manager::ObjectRevisions& revisions = record.basis.revisions;
+  const manager::ObjectRevisions& revisions = record.basis.node.revisions;
   add(base::cat("Node ", node),
       "capacity, what the kubelet reserves, the node's own settings, what YARN and third parties hold",
       {"capacity", "reservedByKubelet", "reservedByAnnotation", "thirdParty", "onNode", "pool", "offer"},
@@ -81,12 +81,12 @@ std::vector<policy::explain::Source> sources_then(const manager::DecisionRecord&
       "percentages, policies and ratios, pool, calendar, profile, ledger",
       {"margin", "cap", "policy", "unallocatedShare", "staticShare", "normalization", "ratioPercent", "amplification",
        "pool", "settings", "revision", "offer"});
-  if (record.basis.guard != policy::sell::PoolGuard()) {
+  if (record.basis.in_force.guard != policy::sell::PoolGuard()) {
     add("budgets", "what evictions let the pool do", {"evictions", "offer"});
   }
-  if (!record.basis.overrides.empty()) {
+  if (!record.basis.in_force.overrides.empty()) {
     add("overrides of the water line", "temporary water lines, set by a person", {"offer"});
-    sources.back().count = record.basis.overrides.size();
+    sources.back().count = record.basis.in_force.overrides.size();
   }
   add("memory of the manager", "what the node was offered, could be offered lately, and when work was evicted there",
       {"evictions", "offer"});
@@ -97,7 +97,7 @@ std::string explanation(const manager::NodeDecision& decision, const policy::exp
                         const std::vector<policy::explain::Source>& sources, const std::vector<std::string>& notes,
                         bool json) {
   const policy::explain::OfferNames names{
-      decision.strategy().profile, decision.calendar, &decision.basis.overrides,
+      decision.strategy().profile, decision.calendar, &decision.basis.in_force.overrides,
       policy::sell::back_off_left(*decision.pool, decision.basis.evicted, decision.basis.mono)};
   if (json) {
     Json out = policy::explain::render_json(decision.offer.plan, decision.snapshot, decision.strategy());
@@ -247,13 +247,13 @@ Result<void> with_last(const LookBack& options, const std::function<Result<void>
 
 // What a record tells of it. The pods of a record have no names, and it does not say how far a roll-out had come.
 policy::explain::Grounds grounds_then(const manager::DecisionRecord& record, const manager::Revision& revision) {
-  const model::Pool& pool = policy::waterline::pool_of(revision.tidemark, record.basis.labels);
+  const model::Pool& pool = policy::waterline::pool_of(revision.tidemark, record.basis.node.labels);
   policy::explain::Grounds grounds;
   grounds.now = record.basis.now;
   grounds.settings.hash = revision.hash;
   grounds.settings.pool = pool.name;
   grounds.settings.canary = pool.canary;
-  grounds.evictions.guard = record.basis.guard;
+  grounds.evictions.guard = record.basis.in_force.guard;
   grounds.evictions.back_off = model::back_off_of(pool);
   if (const auto evicted = record.basis.evicted.last()) {
     grounds.evictions.evicted_ago = record.basis.mono - *evicted;
@@ -311,12 +311,12 @@ Result<operate::Remembered> remembered_of(const std::string& directory, const st
     }
     const manager::DecisionBasis& basis = found.replayed.record.basis;
     const auto* revision = found.decisions.settings(found.replayed.record.settings);
-    const model::Pool& pool = policy::waterline::pool_of(revision->tidemark, basis.labels);
+    const model::Pool& pool = policy::waterline::pool_of(revision->tidemark, basis.node.labels);
     remembered.now = basis.mono + std::max(now - basis.now, base::Duration(0));
     remembered.state =
         policy::sell::without_unheard(found.replayed.decision.state, found.unheard, pool.motion, remembered.now);
     remembered.unheard = found.unheard;
-    remembered.least_ever = basis.least_ever;
+    remembered.least_ever = basis.origin.least;
     remembered.evicted = basis.evicted;
     remembered.decided = basis.now;
     remembered.who = base::cat(found.start.identity, " at ", moment(basis.now));

@@ -52,11 +52,11 @@ class LookBackTest : public ::testing::Test {
       if (i == 2) {  // the last one has the values that only the manager knows
         basis.mono = kMono;
         basis.evicted.kubernetes = kMono + -20s;
-        basis.guard = {true, true};
+        basis.in_force.guard = {true, true};
         basis.state.motion = {};
-        basis.kubernetes.taken_back = basis.yarn.taken_back = false;
+        basis.kubernetes.taken_back = basis.yarn.book.taken_back = false;
       }
-      motion = policy::waterline::pool_of(revision.tidemark, basis.labels).motion;
+      motion = policy::waterline::pool_of(revision.tidemark, basis.node.labels).motion;
       const auto decision = manager::decide(snapshot, basis, revision);
       auto entry = manager::draft(decision, settings);
       manager::finish(entry, manager::done_of(decision, model::Reason::kWriteMoved, RecordedResult::kWritten, "", 1));

@@ -28,6 +28,7 @@
 #include "manager/profiles/profiles.h"
 #include "manager/profiles/recommender.h"
 #include "manager/settings/settings.h"
+#include "manager/shared.h"
 #include "manager/specs/node_specs.h"
 #include "manager/state/contests.h"
 #include "manager/state/state_controller.h"
@@ -77,19 +78,20 @@ class RunningManager final : public Manager {
   bool specs_held(const kube::Node& node, model::Mode model::PoolModes::* mode);
   const policy::waterline::ProfileSettings& profile_settings() const { return settings_.newest().tidemark.profiles; }
   kube::Unheard unheard();
+  OvercommitContext overcommit_context();
   OvercommitHooks overcommit_hooks();
   ProfilesContext profiles_context(kube::Client& client);
-  RecommenderContext recommender_context(kube::Client& client);
+  RecommenderContext recommender_context();
   ContestContext contest_context(kube::Client& client);
   StateContext state_context(kube::Client& client);
   NodeSpecsOptions specs_options();
   HistoryContext history_context(kube::Client& client);
-  EvictionContext eviction_context(kube::Client& client);
+  EvictionContext eviction_context();
   void tell_back_off(const kube::Node& node, policy::sell::LedgerSide side);
-  BudgetContext budget_context(kube::Client& client);
+  BudgetContext budget_context();
   EvictionLimitsContext limits_context();
   GrantContext grant_context();
-  SettingsContext settings_context(kube::Client& client);
+  SettingsContext settings_context();
   Leadership leadership();
   void subscribe();
 
@@ -105,6 +107,7 @@ class RunningManager final : public Manager {
   kube::Informer<kube::NodeResourceTopology> topologies_;
   kube::WorkQueue queue_;
   kube::EventRecorder recorder_;
+  Shared shared_;
   EvictionWatch evictions_;
   Settings settings_;
   WaitingPods waiting_;

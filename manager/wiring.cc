@@ -1,7 +1,6 @@
 // What each part of the manager is given of the others: no part knows another, they meet here.
 #include <algorithm>
 #include <functional>
-#include <map>
 #include <optional>
 #include <utility>
 
@@ -56,23 +55,34 @@ kube::Unheard RunningManager::unheard() {
                           elector_ == nullptr ? kube::Unheard() : elector_->unheard());
 }
 
+OvercommitContext RunningManager::overcommit_context() {
+  return {.lanes = lanes_,
+          .caches = caches(),
+          .settings = settings_,
+          .leadership = leadership(),
+          .zones = zones_,
+          .journal = journal_,
+          .plugins = options_.plugins,
+          .write_limit = write_limit(options_)};
+}
+
 OvercommitHooks RunningManager::overcommit_hooks() {
-  return {[this](const kube::Node& node) { return standing_inputs(node); },
-          [this] { return &waiting_.state(); },
-          [this] { return only_observes() || may_write(); },
-          [this](const model::NodeName& node, const model::ExtendedResources& amounts) {
-            contests_.before_write(node, amounts);
-          },
-          [this](const model::NodeName& node, WriteEnd end) {
-            if (end == WriteEnd::kUnknown) return contests_.lost_write(node);
-            contests_.after_write(node, end == WriteEnd::kDone);
-          },
-          [this](const kube::Node& node) { return specs_.told(node); },
-          [this] { return unheard(); },
-          [this](std::string_view workload) { return profiles_.expected(workload); },
-          &least_,
-          &reclaims_,
-          [this](std::string_view node) { return evictions_.evicted_last(node); }};
+  return {.standing = [this](const kube::Node& node) { return standing_inputs(node); },
+          .waiting = [this] { return &waiting_.state(); },
+          .shows = [this] { return only_observes() || may_write(); },
+          .before_write = [this](const model::NodeName& node,
+                                 const model::ExtendedResources& amounts) { contests_.before_write(node, amounts); },
+          .after_write =
+              [this](const model::NodeName& node, WriteEnd end) {
+                if (end == WriteEnd::kUnknown) return contests_.lost_write(node);
+                contests_.after_write(node, end == WriteEnd::kDone);
+              },
+          .told = [this](const kube::Node& node) { return specs_.told(node); },
+          .unheard = [this] { return unheard(); },
+          .learned = {.expected = [this](std::string_view workload) { return profiles_.expected(workload); },
+                      .least = &least_,
+                      .evicted = [this](std::string_view node) { return evictions_.evicted_last(node); }},
+          .reclaims = &reclaims_};
 }
 
 ProfilesContext RunningManager::profiles_context(kube::Client& client) {
@@ -87,12 +97,14 @@ ProfilesContext RunningManager::profiles_context(kube::Client& client) {
           write_limit(options_)};
 }
 
-RecommenderContext RunningManager::recommender_context(kube::Client& client) {
-  return {loop_, client, client, metrics_,
-          // Before the settings are read it is unknown whether recommendations are published.
-          [this] { return may_write() && settings_.not_ready().empty(); }, pods_, profiles_.book(),
-          [this] { return profiles_.all_read(); },
-          [this]() -> const policy::waterline::ProfileSettings& { return profile_settings(); }, write_limit(options_)};
+RecommenderContext RunningManager::recommender_context() {
+  return {// Before the settings are read it is unknown whether recommendations are published.
+          .leading = [this] { return may_write() && settings_.not_ready().empty(); },
+          .pods = pods_,
+          .book = profiles_.book(),
+          .all_read = [this] { return profiles_.all_read(); },
+          .settings = [this]() -> const policy::waterline::ProfileSettings& { return profile_settings(); },
+          .write_limit = write_limit(options_)};
 }
 
 ContestContext RunningManager::contest_context(kube::Client& client) {
@@ -142,13 +154,8 @@ HistoryContext RunningManager::history_context(kube::Client& client) {
   return {loop_, client, client, recorder_, metrics_, leadership(), options_.config_namespace, write_limit(options_)};
 }
 
-EvictionContext RunningManager::eviction_context(kube::Client& client) {
-  return {.loop = loop_,
-          .reader = client,
-          .watcher = client,
-          .interner = interner_,
-          .metrics = metrics_,
-          .nodes = nodes_,
+EvictionContext RunningManager::eviction_context() {
+  return {.nodes = nodes_,
           .pool_of = [this](const kube::Node& node) { return settings_.pool_of(node).name; },
           .known_class =
               [this](const kube::Node& node, std::string_view name) {
@@ -174,15 +181,8 @@ void RunningManager::tell_back_off(const kube::Node& node, policy::sell::LedgerS
                 std::chrono::ceil<std::chrono::seconds>(pause).count(), " s in pool ", pool.name, ")"));
 }
 
-BudgetContext RunningManager::budget_context(kube::Client& client) {
-  return {.loop = loop_,
-          .reader = client,
-          .watcher = client,
-          .writer = client,
-          .recorder = recorder_,
-          .interner = interner_,
-          .metrics = metrics_,
-          .evictions = evictions_,
+BudgetContext RunningManager::budget_context() {
+  return {.evictions = evictions_,
           .operator_grants = [this] { return grants_.of_operator(); },
           .pools = [this] { return budget_pools(settings_.in_force()); },
           .asked_for = [this] { return any_of_tidemark(settings_.in_force()); },
@@ -227,15 +227,8 @@ GrantContext RunningManager::grant_context() {
           .look_at = [this](const std::string& node) { specs_.look_at(node); }};
 }
 
-SettingsContext RunningManager::settings_context(kube::Client& client) {
-  return {.loop = loop_,
-          .reader = client,
-          .watcher = client,
-          .writer = client,
-          .recorder = recorder_,
-          .interner = interner_,
-          .metrics = metrics_,
-          .nodes = &nodes_,
+SettingsContext RunningManager::settings_context() {
+  return {.nodes = &nodes_,
           .evictions = &evictions_,
           .leading = [this] { return may_write(); },
           .writes = [this](const kube::Node& node) { return !specs_held(node, &model::PoolModes::capacity); },

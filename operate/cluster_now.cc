@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "base/text.h"
-#include "kube/decode.h"
 #include "manager/state/desired_store.h"
 #include "model/names.h"
 #include "operate/get.h"
@@ -104,9 +103,15 @@ manager::NodeDecision decided(const ClusterNow& now, const kube::Node& node, con
   standing.overrides = now.overrides_known();
   standing.budgets = now.budgets.state ? &*now.budgets.state : nullptr;
   standing.budgets_newer = now.budgets.newer;
-  const manager::NodeSurroundings around{
-      about.pods,   about.metric,      about.topology,      revision,      plugins, about.state,
-      clock.wall(), clock.monotonic(), std::move(standing), about.waiting, false,   about.expected};
+  const manager::NodeSurroundings around{.objects = {about.pods, about.metric, about.topology},
+                                         .revision = revision,
+                                         .plugins = plugins,
+                                         .before = {about.state},
+                                         .now = clock.wall(),
+                                         .mono = clock.monotonic(),
+                                         .standing = std::move(standing),
+                                         .waiting = about.waiting,
+                                         .learned = {.expected = about.expected}};
   return manager::decide_node(node, around);
 }
 

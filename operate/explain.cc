@@ -265,24 +265,23 @@ net::Task<Result<Explanation>> explain_node(net::EventLoop& loop, kube::Client& 
   const manager::ExpectedUse expected = read.beside.expected(now);
   std::vector<const manager::PodProjection*> bound;
   for (const auto& pod : read.on.pods) bound.push_back(&pod);
-  manager::NodeSurroundings around{.pods = bound,
-                                   .metric = read.metric ? &*read.metric : nullptr,
-                                   .topology = read.topology ? &*read.topology : nullptr,
-                                   .revision = settings.revision,
-                                   .plugins = options.plugins,
-                                   .state = policy::sell::OfferState(),
-                                   .now = now,
-                                   .mono = loop.clock().monotonic(),
-                                   .standing = standing,
-                                   .waiting = &read.beside.waiting,
-                                   .expected = &expected};
+  manager::NodeSurroundings around{
+      .objects = {bound, read.metric ? &*read.metric : nullptr, read.topology ? &*read.topology : nullptr},
+      .revision = settings.revision,
+      .plugins = options.plugins,
+      .before = {},
+      .now = now,
+      .mono = loop.clock().monotonic(),
+      .standing = standing,
+      .waiting = &read.beside.waiting,
+      .learned = {.expected = &expected}};
   if (read.manager) {
-    around.state = read.manager->state;
+    around.before.state = read.manager->state;
     around.mono = read.manager->now;
-    around.least_ever = read.manager->least_ever;
+    around.learned.least_offer = read.manager->least_ever;
   }
-  around.evicted = evicted_by_side(read, now, around.mono);
-  grounds.evictions.side = around.evicted.last_side();
+  around.learned.evicted = evicted_by_side(read, now, around.mono);
+  grounds.evictions.side = around.learned.evicted.last_side();
   auto decision = manager::decide_node(node, around);
   grounds.evictions.guard = decision.standing.guard;
   grounds.evictions.known = !read.budgets.newer;
@@ -328,7 +327,7 @@ const policy::sell::OvercommitPlan& Explanation::shown() const {
 }
 
 policy::explain::OfferNames Explanation::names() const {
-  return {decision.strategy().profile, decision.calendar, &decision.basis.overrides,
+  return {decision.strategy().profile, decision.calendar, &decision.basis.in_force.overrides,
           policy::sell::back_off_left(*decision.pool, decision.basis.evicted, decision.basis.mono)};
 }
 

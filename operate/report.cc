@@ -137,15 +137,14 @@ Result<std::vector<ReportedNode>> rows_of(const Seen& seen, const ReportOptions&
     standing.overrides = seen.overrides ? &*seen.overrides : nullptr;
     standing.budgets = seen.budgets.state ? &*seen.budgets.state : nullptr;
     standing.budgets_newer = seen.budgets.newer;
-    const manager::NodeSurroundings around{bound,
-                                           metric == seen.metrics.end() ? nullptr : &metric->second,
-                                           topology == seen.topologies.end() ? nullptr : &topology->second,
-                                           settings->revision,
-                                           options.plugins,
-                                           policy::sell::OfferState(),
-                                           now,
-                                           mono,
-                                           std::move(standing)};
+    const manager::NodeSurroundings around{.objects = {bound, metric == seen.metrics.end() ? nullptr : &metric->second,
+                                                       topology == seen.topologies.end() ? nullptr : &topology->second},
+                                           .revision = settings->revision,
+                                           .plugins = options.plugins,
+                                           .before = {},
+                                           .now = now,
+                                           .mono = mono,
+                                           .standing = std::move(standing)};
     auto decision = manager::decide_node(node, around);
     if (!options.pool.empty() && decision.standing.pool != options.pool) continue;
     ReportedNode row;

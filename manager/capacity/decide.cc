@@ -9,7 +9,6 @@
 #include "base/text.h"
 #include "kube/convert.h"
 #include "manager/capacity/capacity_patch.h"
-#include "manager/state/mark_write.h"
 #include "manager/state/oversold_taint.h"
 #include "model/annotations.h"
 #include "model/ended_tasks.h"
@@ -51,8 +50,8 @@ std::optional<model::WarmUp> warm_up_of(const PodProjection& pod, const model::P
   const std::int64_t left = policy::sell::warm_up_left(started, pool.warm_up, around.now);
   if (left == 0) return std::nullopt;
   model::WarmUp warm_up{left, std::nullopt};
-  if (around.expected != nullptr && *around.expected && !pod.workload.empty()) {
-    warm_up.expected = (*around.expected)(pod.workload);
+  if (around.learned.expected != nullptr && *around.learned.expected && !pod.workload.empty()) {
+    warm_up.expected = (*around.learned.expected)(pod.workload);
   }
   return warm_up;
 }
@@ -107,7 +106,7 @@ policy::state::SoldNow sold_on(std::span<const PodProjection* const> pods, const
 void NodeDecision::keep_cuts_only() {
   policy::sell::keep_cuts_only(obeyed.plan, snapshot);
   auto& offered = state.motion.offered;
-  if (offered) offered = model::min(*offered, basis.origin.value_or(model::Resources{}));
+  if (offered) offered = model::min(*offered, basis.origin.on_node.value_or(model::Resources{}));
 }
 
 static model::Resources batch_of(const policy::sell::OvercommitPlan& plan) {
@@ -143,7 +142,7 @@ static void remember_taken_off(NodeDecision& decision) {
   const DecisionBasis& on = decision.basis;
   of_kubernetes = {true, on.kubernetes.told, on.kubernetes.taken_off, batch_of(decision.plan()),
                    of_kubernetes.in_decided};
-  of_yarn = {true, on.yarn.told, on.yarn.taken_off, decision.yarn_offer.value_or(model::Resources{}),
+  of_yarn = {true, on.yarn.book.told, on.yarn.book.taken_off, decision.yarn_offer.value_or(model::Resources{}),
              of_yarn.in_decided};
 }
 
@@ -151,26 +150,26 @@ static void remember_taken_off(NodeDecision& decision) {
 static void follow_orders(NodeDecision& decision) {
   const DecisionBasis& on = decision.basis;
   policy::sell::OvercommitPlan& plan = decision.obeyed.plan;
-  decision.kubernetes_off = policy::state::classes_off(on.orders, on.kubernetes);
-  decision.yarn_off = policy::state::classes_off(on.orders, on.yarn);
+  decision.kubernetes_off = policy::state::classes_off(on.in_force.orders, on.kubernetes);
+  decision.yarn_off = policy::state::classes_off(on.in_force.orders, on.yarn.book);
   decision.yarn_offer = decision.offer.yarn_offer;
-  decision.obeyed = policy::state::obey(decision.offer.plan, on.orders,
+  decision.obeyed = policy::state::obey(decision.offer.plan, on.in_force.orders,
                                         {decision.snapshot.published, decision.snapshot.origin}, on.plugins);
   reclaim(decision);
   // YARN's held amount is unknown: offer YARN no more than before.
-  if (on.cuts_only || !on.yarn.sold) decision.keep_yarn_from_growing();
+  if (on.in_force.cuts_only || !on.yarn.book.sold) decision.keep_yarn_from_growing();
   const bool reset = plan.action == policy::sell::PlanAction::kReset;
-  if (decision.yarn_offer ? on.yarn.taken_back || reset : reset && on.yarn_was_offered && on.yarn_obeys) {
+  if (decision.yarn_offer ? on.yarn.book.taken_back || reset : reset && on.node.has_yarn_offer && on.yarn.obeys) {
     decision.yarn_offer = model::Resources{};  // taken back: one that is gone could as well be unknown
   }
   if (on.kubernetes.taken_back) {
     plan.zones = policy::sell::reset_zones(decision.snapshot.topology, model::Profile::kTidemark);
   }
   // What was taken back comes back at the pace of growth.
-  if (on.kubernetes.taken_back && on.yarn.taken_back && decision.state.motion.offered) {
+  if (on.kubernetes.taken_back && on.yarn.book.taken_back && decision.state.motion.offered) {
     start_from(decision.state, model::Resources{}, on.mono);
   }
-  if (on.cuts_only) decision.keep_cuts_only();
+  if (on.in_force.cuts_only) decision.keep_cuts_only();
   remember_taken_off(decision);
 }
 
@@ -184,8 +183,9 @@ static std::optional<base::WallTime> drain_of(const kube::Node& node, const Node
   input.now = on.now;
   if (const auto& line = decision.offer.line) {
     static const policy::waterline::Calendar kNone;
-    input.line_comes_down = policy::waterline::comes_down_at(decision.calendar == nullptr ? kNone : *decision.calendar,
-                                                             line->cpu.base, line->memory.base, on.overrides, on.now);
+    input.line_comes_down =
+        policy::waterline::comes_down_at(decision.calendar == nullptr ? kNone : *decision.calendar, line->cpu.base,
+                                         line->memory.base, on.in_force.overrides, on.now);
   }
   if (state.yarn == model::NodeState::kDraining && state.order) input.order_ends = state.order->drain_until;
   if (const auto* text = node.meta.annotations.find(model::kYarnOfferAnnotation)) {
@@ -214,24 +214,25 @@ policy::sell::NodeStrategy strategy_of_node(const kube::Node& node, const policy
 
 NodeDecision decide(model::NodeSnapshot snapshot, DecisionBasis basis, const Revision& revision,
                     policy::waterline::LineMemo* lines) {
-  const model::Pool& pool = policy::waterline::pool_of(revision.tidemark, basis.labels);
+  const model::Pool& pool = policy::waterline::pool_of(revision.tidemark, basis.node.labels);
   const policy::waterline::Calendar* calendar = pool.calendar ? &revision.tidemark.calendars[*pool.calendar] : nullptr;
   const policy::sell::OvercommitSettings settings{
       *revision.colocation.config, revision.normalization ? &*revision.normalization : nullptr,
       revision.amplification ? &*revision.amplification : nullptr, basis.plugins, pool.profile};
   policy::sell::OfferInput input{
       .node = snapshot,
-      .strategy = policy::sell::strategy_for(settings, basis.labels, basis.strategy_annotation),
-      .pool = {pool, std::nullopt, calendar == nullptr ? nullptr : &calendar->zone, basis.guard},
-      .origin = {basis.origin, basis.least_ever},
+      .strategy = policy::sell::strategy_for(settings, basis.node.labels, basis.node.strategy_annotation),
+      .pool = {pool, std::nullopt, calendar == nullptr ? nullptr : &calendar->zone, basis.in_force.guard},
+      .origin = basis.origin,
       .kubernetes = basis.kubernetes,
-      .yarn = {basis.yarn, basis.yarn_obeys, basis.yarn_book_mark},
+      .yarn = basis.yarn,
       .evicted = basis.evicted,
       .now = basis.now,
       .mono = basis.mono};
   const auto& values = input.strategy.values;
-  input.pool.line = policy::waterline::water_line(lines, revision.hash, calendar, values.cpu_reclaim_threshold_percent,
-                                                  values.memory_reclaim_threshold_percent, basis.overrides, basis.now);
+  input.pool.line =
+      policy::waterline::water_line(lines, revision.hash, calendar, values.cpu_reclaim_threshold_percent,
+                                    values.memory_reclaim_threshold_percent, basis.in_force.overrides, basis.now);
   auto step = policy::sell::offer(basis.state, std::move(input));
   NodeDecision decision(std::move(snapshot), std::move(basis), std::move(step));
   decision.pool = &pool;
@@ -248,7 +249,7 @@ std::string keep_books(const kube::Node& node, const NodeSurroundings& around, D
   kubernetes.told = {published.batch_cpu.value_or(model::CpuMilli{}),
                      published.batch_memory.value_or(model::MemoryBytes{})};
   if (around.standing.sold_known) kubernetes.sold.emplace();
-  for (const PodProjection* pod : around.pods) {
+  for (const PodProjection* pod : around.objects.pods) {
     if (pod->batch_request == model::Resources{} || !kubernetes.sold) continue;
     const auto work_class = pod->work_class.view();
     policy::sell::add_sold(*kubernetes.sold, policy::sell::class_order(classes, work_class), work_class,
@@ -268,68 +269,68 @@ std::string keep_books(const kube::Node& node, const NodeSurroundings& around, D
     // What cannot be read was not written by us; what was confirmed counts.
     offer = model::parse_yarn_offer(offered->view()).value_or(model::YarnOffer());
   }
-  basis.yarn_obeys = true;
+  basis.yarn.obeys = true;
   const auto* renewed = node.meta.annotations.find(model::kYarnBookRenewedAnnotation);
-  basis.yarn_book_mark =
-      base::TextHash().add(text->view()).add("\n").add(renewed == nullptr ? "" : renewed->view()).value();
+  basis.yarn.mark = base::TextHash().add(text->view()).add("\n").add(renewed == nullptr ? "" : renewed->view()).value();
   if (!book) {
     // An operator obeys, but its text is unreadable (it may be newer): the amount that YARN may act on counts as held.
-    basis.yarn.told = offer.offer;
-    basis.yarn.confirmed = model::max(offer.offer, offer.up_to);
+    basis.yarn.book.told = offer.offer;
+    basis.yarn.book.confirmed = model::max(offer.offer, offer.up_to);
     return base::cat(model::kYarnBookAnnotation, ": ", book.error().message);
   }
-  basis.yarn = policy::sell::yarn_side(*book, offer, classes);
+  basis.yarn.book = policy::sell::yarn_side(*book, offer, classes);
   return "";
 }
 
 NodeDecision decide_node(const kube::Node& node, const NodeSurroundings& around) {
   const model::Pool& pool = policy::waterline::pool_of(around.revision.tidemark, node.meta.labels);
   std::vector<model::PodView> views;
-  views.reserve(around.pods.size());
-  for (const PodProjection* pod : around.pods) {
+  views.reserve(around.objects.pods.size());
+  for (const PodProjection* pod : around.objects.pods) {
     views.push_back(pod->view());
     views.back().warm_up = warm_up_of(*pod, pool, around);
   }
-  auto conversion = kube::to_node_snapshot(node, std::move(views), around.metric, around.topology);
+  auto conversion = kube::to_node_snapshot(node, std::move(views), around.objects.metric, around.objects.topology);
   Standing standing = stand(node, around.revision.tidemark, &model::PoolModes::capacity, around.standing,
-                            sold_on(around.pods, node, conversion.snapshot), around.now);
+                            sold_on(around.objects.pods, node, conversion.snapshot), around.now);
   const policy::state::EffectiveState& state = standing.state;
   const auto origin = origin_in_force(conversion.snapshot, state);
-  policy::sell::OfferState before = around.state;
-  if (around.was_observed && standing.writes() && before.motion.offered) {
+  policy::sell::OfferState before = around.before.state;
+  if (around.before.was_observed && standing.writes() && before.motion.offered) {
     start_from(before, origin.value_or(model::Resources{}), around.mono);
   }
   if (!before.arbitrate.looked) before.arbitrate.rejecting = has_oversold_mark(node);
   DecisionBasis basis;
-  basis.labels = node.meta.labels;
+  basis.node.labels = node.meta.labels;
   basis.plugins = around.plugins;
   basis.state = std::move(before);
-  basis.origin = origin;
+  basis.origin.on_node = origin;
   basis.now = around.now;
   basis.mono = around.mono;
-  basis.least_ever = around.least_ever;
+  basis.origin.least = around.learned.least_offer;
   if (const std::string problem = keep_books(node, around, basis); !problem.empty()) {
     conversion.notes.push_back(problem);
   }
   basis.kubernetes.taken_back = takes_back(state.k8s);
-  basis.yarn.taken_back = takes_back(state.yarn);
+  basis.yarn.book.taken_back = takes_back(state.yarn);
   basis.kubernetes.taken_off = policy::sell::taken_off(basis.state.kubernetes_off, basis.kubernetes.told,
                                                        policy::state::classes_off(state, basis.kubernetes).taken());
-  basis.yarn.taken_off = policy::sell::taken_off(basis.state.yarn_off, basis.yarn.told,
-                                                 policy::state::classes_off(state, basis.yarn).taken());
+  basis.yarn.book.taken_off = policy::sell::taken_off(basis.state.yarn_off, basis.yarn.book.told,
+                                                      policy::state::classes_off(state, basis.yarn.book).taken());
   note_what_others_read(node, conversion.notes);
-  if (const auto annotation = strategy_annotation(node)) basis.strategy_annotation = *annotation;
+  if (const auto annotation = strategy_annotation(node)) basis.node.strategy_annotation = *annotation;
   if (around.standing.overrides != nullptr) {
-    basis.overrides = policy::state::overrides_of(*around.standing.overrides, standing.pool, around.now);
+    basis.in_force.overrides = policy::state::overrides_of(*around.standing.overrides, standing.pool, around.now);
   }
-  basis.guard = standing.guard;
-  basis.evicted = around.evicted;
-  basis.orders = state;
-  basis.cuts_only = !standing.may_grow || !around.whole;
-  basis.yarn_was_offered = node.meta.annotations.has(model::kYarnOfferAnnotation);
-  basis.revisions.node = node.meta.resource_version;
-  if (around.metric != nullptr) basis.revisions.metric = around.metric->meta.resource_version;
-  if (around.topology != nullptr) basis.revisions.topology = around.topology->meta.resource_version;
+  basis.in_force.guard = standing.guard;
+  basis.evicted = around.learned.evicted;
+  basis.in_force.orders = state;
+  basis.in_force.cuts_only = !standing.may_grow || !around.objects.whole;
+  basis.node.has_yarn_offer = node.meta.annotations.has(model::kYarnOfferAnnotation);
+  basis.node.revisions.node = node.meta.resource_version;
+  if (around.objects.metric != nullptr) basis.node.revisions.metric = around.objects.metric->meta.resource_version;
+  if (around.objects.topology != nullptr)
+    basis.node.revisions.topology = around.objects.topology->meta.resource_version;
   NodeDecision decision = decide(std::move(conversion.snapshot), std::move(basis), around.revision, around.lines);
   decision.notes = std::move(conversion.notes);
   decision.yarn_drain = drain_of(node, decision, state);

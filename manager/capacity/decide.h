@@ -31,24 +31,39 @@ namespace tidemark::manager {
 // Expected use of a pod of a workload ("NAMESPACE/KIND/NAME") at this hour of the day; nullopt if unknown.
 using ExpectedUse = std::function<std::optional<model::Resources>(std::string_view workload)>;
 
-// Inputs of a decision besides the node. Nothing here outlives the call.
-struct NodeSurroundings {
+// The objects of a node besides the Node, as a cache or the API server has them.
+struct ObjectsOfNode {
   std::span<const PodProjection* const> pods;  // those bound to it
   const kube::NodeMetric* metric = nullptr;
   const kube::NodeResourceTopology* topology = nullptr;
+  bool whole = true;  // false: some inputs are missing, so nothing grows
+};
+
+// The previous decision about a node.
+struct DecidedBefore {
+  policy::sell::OfferState state;  // default if unknown
+  bool was_observed = false;       // it was only observed, so its offer was never published
+};
+
+// Earlier observations of a node and of the workloads on it.
+struct LearnedOfNode {
+  const ExpectedUse* expected = nullptr;             // null: none known
+  std::optional<model::Resources> least_offer = {};  // the least that it could offer at this hour lately
+  policy::sell::LastEvicted evicted = {};            // offline work of the node
+};
+
+// Inputs of a decision besides the node. Nothing here outlives the call.
+struct NodeSurroundings {
+  ObjectsOfNode objects;
   const Revision& revision;  // the settings; they have a co-location config
   const policy::sell::PluginSet& plugins;
-  policy::sell::OfferState state;  // previous state; default if unknown
+  DecidedBefore before;
   base::WallTime now;
   base::MonotonicTime mono;
   StandingInputs standing = {};
   const policy::sell::Waiting* waiting = nullptr;  // pending batch pods; null: not watched
-  bool was_observed = false;              // the previous decision was only observed, so its offer was never published
-  const ExpectedUse* expected = nullptr;  // null: none known
-  std::optional<model::Resources> least_ever = {};  // the least that it could offer at this hour lately
-  policy::waterline::LineMemo* lines = nullptr;     // shared by callers that decide many nodes
-  policy::sell::LastEvicted evicted = {};           // offline work of the node
-  bool whole = true;                                // false: some inputs are missing, so nothing grows
+  LearnedOfNode learned = {};
+  policy::waterline::LineMemo* lines = nullptr;  // shared by callers that decide many nodes
 };
 
 // Resource versions of the objects that a decision rests on; "" if an object is absent.
@@ -62,25 +77,32 @@ struct ObjectRevisions {
 // Everything besides the snapshot and the settings that determines an offer and its effect on the node. With it, a
 // decision can be replayed elsewhere and later. Add new fields to manager/decision_record too.
 struct DecisionBasis {
-  kube::TextMap labels;
-  std::optional<std::string> strategy_annotation;
+  // What the Node says.
+  struct OfNode {
+    kube::TextMap labels;
+    std::optional<std::string> strategy_annotation;
+    bool has_yarn_offer = false;
+    ObjectRevisions revisions;
+    bool operator==(const OfNode&) const = default;
+  };
+  // Orders and limits in force for the node.
+  struct InForce {
+    policy::waterline::LineOverrides overrides;  // those that concern the node's pool
+    policy::sell::PoolGuard guard;               // of the pool's evictions
+    policy::state::SideStates orders;
+    bool cuts_only = false;  // inputs that could forbid growth are missing
+    bool operator==(const InForce&) const = default;
+  };
+  OfNode node;
   policy::sell::PluginSet plugins;
-  policy::sell::OfferState state;          // after the orders for the node
-  std::optional<model::Resources> origin;  // the same
+  policy::sell::OfferState state;     // after the orders for the node
+  policy::sell::OriginBefore origin;  // the same
   base::WallTime now;
   base::MonotonicTime mono;
-  policy::waterline::LineOverrides overrides;  // those in force that concern the node's pool
-  std::optional<model::Resources> least_ever;
+  InForce in_force;
   policy::sell::SideBook kubernetes;  // what pods of the node hold, and the offer to Kubernetes
-  policy::sell::SideBook yarn;
-  bool yarn_obeys = false;
-  policy::sell::PoolGuard guard;  // of the pool's evictions
-  ObjectRevisions revisions;
-  std::uint64_t yarn_book_mark = 0;   // of its text, and of the last sign of life of its operator
+  policy::sell::YarnSide yarn;
   policy::sell::LastEvicted evicted;  // offline work of the node
-  policy::state::SideStates orders;   // as they stand for the node
-  bool cuts_only = false;             // inputs that could forbid growth are missing
-  bool yarn_was_offered = false;      // the node carries an offer for YARN
   bool operator==(const DecisionBasis&) const = default;
 };
 
@@ -113,7 +135,7 @@ struct NodeDecision {
   // Lets no part of the offer grow. Afterwards it grows at the configured rate.
   void keep_cuts_only();
   void keep_yarn_from_growing() {
-    if (yarn_offer) yarn_offer = model::min(*yarn_offer, basis.yarn.told);
+    if (yarn_offer) yarn_offer = model::min(*yarn_offer, basis.yarn.book.told);
   }
   // Whether the node must carry the oversold mark. A withdrawn side sells nothing.
   bool oversold() const {

@@ -89,31 +89,28 @@ void fetch_ahead(std::span<const PodProjection* const> pods) {
 
 }  // namespace
 
-OvercommitController::OvercommitController(net::EventLoop& loop, const WriteLanes& lanes, OvercommitCaches caches,
-                                           const Settings& settings, Leadership leadership, kube::Interner& interner,
-                                           base::Log log, base::Registry& metrics, TopologyController& zones,
-                                           DecisionJournal& journal, OvercommitHooks hooks,
-                                           policy::sell::PluginSet plugins, base::Duration write_limit)
-    : loop_(loop),
-      lanes_(lanes),
-      caches_(caches),
-      settings_(settings),
-      leadership_(std::move(leadership)),
-      interner_(interner),
-      log_(std::move(log)),
-      zones_(zones),
-      journal_(journal),
+OvercommitController::OvercommitController(const Shared& shared, OvercommitContext context, OvercommitHooks hooks)
+    : loop_(shared.loop),
+      lanes_(context.lanes),
+      caches_(context.caches),
+      settings_(context.settings),
+      leadership_(std::move(context.leadership)),
+      interner_(shared.interner),
+      log_(shared.log),
+      zones_(context.zones),
+      journal_(context.journal),
       hooks_(std::move(hooks)),
-      plugins_(plugins),
-      writes_(plugins),
-      observed_(metrics),
-      notes_(log_, metrics),
-      write_limit_(write_limit),
-      metrics_(metrics),
-      conflicts_(
-          metrics.counter("tidemark_manager_conflicts_total", "Capacity writes refused because the node had changed.")),
-      decision_seconds_(metrics.histogram("tidemark_manager_decision_seconds", "One node decided, without the write.",
-                                          {20e-6, 50e-6, 100e-6, 200e-6, 500e-6, 1e-3, 5e-3, 20e-3})) {}
+      plugins_(context.plugins),
+      writes_(context.plugins),
+      observed_(shared.metrics),
+      notes_(log_, shared.metrics),
+      write_limit_(context.write_limit),
+      metrics_(shared.metrics),
+      conflicts_(shared.metrics.counter("tidemark_manager_conflicts_total",
+                                        "Capacity writes refused because the node had changed.")),
+      decision_seconds_(shared.metrics.histogram("tidemark_manager_decision_seconds",
+                                                 "One node decided, without the write.",
+                                                 {20e-6, 50e-6, 100e-6, 200e-6, 500e-6, 1e-3, 5e-3, 20e-3})) {}
 
 LeftAs OvercommitController::left_as(const kube::Node& node) const {
   return writes_.left_as(node, leadership_.epoch(), loop_.clock().monotonic());
@@ -136,23 +133,21 @@ OvercommitController::Decision OvercommitController::decide(const model::NodeNam
   const kube::ObjectKey key{"", node_name.value};
   const auto pods = caches_.pods.by_index(kPodsByNode, key.name);
   fetch_ahead(pods);
+  const OvercommitHooks::Learned& learned = hooks_.learned;
   const NodeSurroundings around{
-      pods,
-      caches_.metrics.find(key),
-      caches_.topologies.find(key),
-      revision,
-      plugins_,
-      remembered(node_name, node, revision),
-      loop_.clock().wall(),
-      loop_.clock().monotonic(),
-      hooks_.standing(node),
-      hooks_.waiting(),
-      observed_.has(node_name),
-      &hooks_.expected,
-      hooks_.least == nullptr ? std::nullopt : hooks_.least->at(node_name, loop_.clock().wall()),
-      &lines_,
-      hooks_.evicted ? hooks_.evicted(key.name) : policy::sell::LastEvicted(),
-      caches_.whole()};
+      .objects = {pods, caches_.metrics.find(key), caches_.topologies.find(key), caches_.whole()},
+      .revision = revision,
+      .plugins = plugins_,
+      .before = {remembered(node_name, node, revision), observed_.has(node_name)},
+      .now = loop_.clock().wall(),
+      .mono = loop_.clock().monotonic(),
+      .standing = hooks_.standing(node),
+      .waiting = hooks_.waiting(),
+      .learned = {.expected = &learned.expected,
+                  .least_offer =
+                      learned.least == nullptr ? std::nullopt : learned.least->at(node_name, loop_.clock().wall()),
+                  .evicted = learned.evicted ? learned.evicted(key.name) : policy::sell::LastEvicted()},
+      .lines = &lines_};
   Decision decision{.node = decide_node(node, around)};
   for (const PodProjection* pod : pods) decision.batch_requests += pod->batch_request;
   decision.again_after = look_again(decision.node, loop_.clock().wall());
@@ -197,8 +192,8 @@ void OvercommitController::observe(const model::NodeName& node, const Decision& 
   NodeFigures figures = figures_of(decision.node.snapshot, decision.node.plan(), basis);
   const DecisionBasis& on = decision.node.basis;
   const model::TimeZone* zone = decision.node.calendar == nullptr ? nullptr : &decision.node.calendar->zone;
-  figures.offered_real =
-      policy::sell::kubernetes_real({pool, std::nullopt, zone, on.guard}, on.kubernetes, figures.offered, on.now);
+  figures.offered_real = policy::sell::kubernetes_real({pool, std::nullopt, zone, on.in_force.guard}, on.kubernetes,
+                                                       figures.offered, on.now);
   figures_.observe(node, pool.name, pool.business, figures, loop_.clock().monotonic(), leadership_.leading());
   count_plugins(decision.node);
 }
@@ -296,9 +291,9 @@ bool OvercommitController::takes_away(const kube::Node& node, const Decision& de
 
 // Excludes temporary orders, and the hypothetical offer of an off node.
 void OvercommitController::learn(const model::NodeName& node_name, const NodeDecision& decision) {
-  if (hooks_.least == nullptr || !decision.offer.could || !decision.basis.overrides.empty()) return;
+  if (hooks_.learned.least == nullptr || !decision.offer.could || !decision.basis.in_force.overrides.empty()) return;
   if (decision.standing.state.strictest() != model::NodeState::kOn) return;
-  hooks_.least->learn(node_name, *decision.offer.could, decision.basis.now);
+  hooks_.learned.least->learn(node_name, *decision.offer.could, decision.basis.now);
 }
 
 net::Task<Result<OvercommitController::Outcome>> OvercommitController::reconcile(model::NodeName node_name,
@@ -336,7 +331,7 @@ void OvercommitController::forget(const model::NodeName& node_name) {
   notes_.forget(node_name);
   count_reconcile("reconcileNodeNotFound", false);
   offers_.erase(node_name);
-  if (hooks_.least != nullptr) hooks_.least->forget(node_name);
+  if (hooks_.learned.least != nullptr) hooks_.learned.least->forget(node_name);
   if (hooks_.reclaims != nullptr) hooks_.reclaims->forget(node_name);
   observed_.remove(node_name);
   journal_.forget(node_name);

@@ -35,6 +35,7 @@
 #include "manager/leadership.h"
 #include "manager/record/decision_journal.h"
 #include "manager/settings/settings.h"
+#include "manager/shared.h"
 #include "model/names.h"
 #include "net/loop.h"
 #include "policy/sell/overcommit/overcommit.h"
@@ -77,19 +78,31 @@ struct OvercommitHooks {
   // Whether the NodeSLO of the node matches the settings. The settings count as in force only after that.
   std::function<bool(const kube::Node&)> told;
   std::function<kube::Unheard()> unheard;  // how long no report could arrive (manager/capacity/no_reports.h)
-  ExpectedUse expected;                    // expected use of pods that warm up
-  LeastOffers* least = nullptr;            // minimum offers of nodes lately; null: not learned
-  Reclaims* reclaims = nullptr;            // reclaims of work; null: not published
-  // When offline work of a node was last evicted; null: not tracked.
-  std::function<policy::sell::LastEvicted(std::string_view node)> evicted = {};
+  // Earlier observations that a decision uses.
+  struct Learned {
+    ExpectedUse expected;          // expected use of pods that warm up
+    LeastOffers* least = nullptr;  // minimum offers of nodes lately; null: not learned
+    // When offline work of a node was last evicted; null: not tracked.
+    std::function<policy::sell::LastEvicted(std::string_view node)> evicted = {};
+  };
+  Learned learned = {};
+  Reclaims* reclaims = nullptr;  // reclaims of work; null: not published
+};
+
+struct OvercommitContext {
+  const WriteLanes& lanes;
+  OvercommitCaches caches;
+  const Settings& settings;
+  Leadership leadership;
+  TopologyController& zones;
+  DecisionJournal& journal;
+  policy::sell::PluginSet plugins = {};
+  base::Duration write_limit = kCapacityWriteLimit;
 };
 
 class OvercommitController {
  public:
-  OvercommitController(net::EventLoop& loop, const WriteLanes& lanes, OvercommitCaches caches, const Settings& settings,
-                       Leadership leadership, kube::Interner& interner, base::Log log, base::Registry& metrics,
-                       TopologyController& zones, DecisionJournal& journal, OvercommitHooks hooks,
-                       policy::sell::PluginSet plugins = {}, base::Duration write_limit = kCapacityWriteLimit);
+  OvercommitController(const Shared& shared, OvercommitContext context, OvercommitHooks hooks);
 
   enum class Done {
     kNothing,    // the node is gone, or no configuration is known yet

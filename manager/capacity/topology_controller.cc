@@ -19,21 +19,20 @@ constexpr base::Duration kFightWindow = std::chrono::minutes(5);
 
 }  // namespace
 
-TopologyController::TopologyController(net::EventLoop& loop, const WriteLanes& lanes,
+TopologyController::TopologyController(const Shared& shared, const WriteLanes& lanes,
                                        const kube::Informer<kube::NodeResourceTopology>& topologies,
-                                       Leadership leadership, kube::Interner& interner, base::Log log,
-                                       base::Registry& metrics, base::Duration write_limit, Contests* contests)
-    : loop_(loop),
+                                       Leadership leadership, base::Duration write_limit, Contests* contests)
+    : loop_(shared.loop),
       lanes_(lanes),
       topologies_(topologies),
       leadership_(std::move(leadership)),
-      interner_(interner),
-      log_(std::move(log)),
+      interner_(shared.interner),
+      log_(shared.log),
       write_limit_(write_limit),
       contests_(contests),
-      metrics_(metrics),
-      conflicts_(metrics.counter("tidemark_manager_zone_conflicts_total",
-                                 "Zone writes refused because the topology had changed.")) {}
+      metrics_(shared.metrics),
+      conflicts_(shared.metrics.counter("tidemark_manager_zone_conflicts_total",
+                                        "Zone writes refused because the topology had changed.")) {}
 
 std::vector<TopologyController::Carried> TopologyController::carried_by(const model::TopologyView& view) {
   std::vector<Carried> carried;

@@ -20,6 +20,7 @@
 #include "kube/node_resource_topology.h"
 #include "manager/capacity/write_lanes.h"
 #include "manager/leadership.h"
+#include "manager/shared.h"
 #include "manager/state/contests.h"
 #include "model/names.h"
 #include "model/topology.h"
@@ -31,10 +32,10 @@ namespace tidemark::manager {
 
 class TopologyController {
  public:
-  TopologyController(net::EventLoop& loop, const WriteLanes& lanes,
+  // `contests`: null if second writers are not tracked.
+  TopologyController(const Shared& shared, const WriteLanes& lanes,
                      const kube::Informer<kube::NodeResourceTopology>& topologies, Leadership leadership,
-                     kube::Interner& interner, base::Log log, base::Registry& metrics, base::Duration write_limit,
-                     Contests* contests = nullptr);
+                     base::Duration write_limit, Contests* contests = nullptr);
 
   // The node is only observed or has no zones: no second writer is tracked.
   void not_ours(const model::NodeName& node);

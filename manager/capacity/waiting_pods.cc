@@ -33,15 +33,14 @@ std::optional<std::int64_t> waits_as(const PodProjection& pod, std::span<const m
   return policy::sell::class_order(classes, pod.work_class.view());
 }
 
-WaitingPods::WaitingPods(net::EventLoop& loop, kube::Client& client, kube::Interner& interner, const base::Log& log,
-                         base::Registry& metrics, base::Random random,
+WaitingPods::WaitingPods(const Shared& shared, base::Random random,
                          std::function<const policy::waterline::TidemarkConfig&()> settings, OnChange on_change)
-    : loop_(loop),
-      pods_(loop, client, client, log, metrics, random, not_bound(),
-            [&interner](std::string_view bytes) { return decode_pod_projection(bytes, interner); }),
+    : loop_(shared.loop),
+      pods_(shared.loop, shared.reader, shared.watcher, shared.log, shared.metrics, random, not_bound(),
+            [&interner = shared.interner](std::string_view bytes) { return decode_pod_projection(bytes, interner); }),
       settings_(std::move(settings)),
       on_change_(std::move(on_change)),
-      scope_(loop) {
+      scope_(shared.loop) {
   pods_.subscribe([this](const kube::ObjectKey& key, const PodProjection* before, const PodProjection* after) {
     changed(key, before, after);
   });

@@ -18,6 +18,7 @@
 #include "kube/client.h"
 #include "kube/informer.h"
 #include "manager/capacity/pod_projection.h"
+#include "manager/shared.h"
 #include "net/loop.h"
 #include "policy/sell/ledger/books.h"
 #include "policy/waterline/pools.h"
@@ -26,7 +27,7 @@ namespace tidemark::manager {
 
 inline constexpr std::string_view kWaitingPods = "spec.nodeName=,status.phase=Pending";  // as a field selector
 
-// imeliness class of the work that the pod waits for; nullopt if it requests no batch resources.
+// Timeliness class of the work that the pod waits for; nullopt if it requests no batch resources.
 std::optional<std::int64_t> waits_as(const PodProjection& pod, std::span<const model::WorkClass> classes);
 
 class WaitingPods {
@@ -38,8 +39,7 @@ class WaitingPods {
   };
   using OnChange = std::function<void(Change)>;
 
-  WaitingPods(net::EventLoop& loop, kube::Client& client, kube::Interner& interner, const base::Log& log,
-              base::Registry& metrics, base::Random random,
+  WaitingPods(const Shared& shared, base::Random random,
               std::function<const policy::waterline::TidemarkConfig&()> settings, OnChange on_change);
 
   void start();  // until destroyed

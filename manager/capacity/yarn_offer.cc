@@ -100,7 +100,8 @@ void tell_yarn(const kube::Node& node, const NodeDecision& decision, bool amount
     return;
   }
   write.yarn_action = AnnotationAction::kSet;
-  write.yarn_offer = policy::sell::next_offer(decision.basis.yarn, *decision.yarn_offer, yarn_generation(node), now);
+  write.yarn_offer =
+      policy::sell::next_offer(decision.basis.yarn.book, *decision.yarn_offer, yarn_generation(node), now);
   write.yarn_offer.reclaim = std::move(reclaim);
   write.yarn_offer.drain_by = decision.yarn_drain;
 }

@@ -72,18 +72,16 @@ auto jobs(const policy::evict::BudgetState& state) {
 
 }  // namespace
 
-BudgetController::BudgetController(BudgetContext context, const base::Log& log, base::Random random)
-    : context_(std::move(context)),
-      log_(log),
-      store_({context_.loop, context_.reader, context_.watcher, context_.writer, context_.interner, context_.metrics,
-              context_.config_namespace, context_.write_limit},
-             log, random, [this] { store_changed(); }),
-      wake_(context_.loop),
-      errors_(
-          context_.metrics.counter("tidemark_budgets_store_errors_total", "Failed writes of the eviction budgets.")),
-      held_(context_.metrics.gauge("tidemark_budgets_held",
-                                   "1 while a newer version wrote the eviction budgets; they stay unchanged.")),
-      scope_(context_.loop) {}
+BudgetController::BudgetController(const Shared& shared, BudgetContext context, base::Random random)
+    : shared_(shared),
+      context_(std::move(context)),
+      log_(shared.log),
+      store_(shared, context_.config_namespace, context_.write_limit, random, [this] { store_changed(); }),
+      wake_(shared_.loop),
+      errors_(shared_.metrics.counter("tidemark_budgets_store_errors_total", "Failed writes of the eviction budgets.")),
+      held_(shared_.metrics.gauge("tidemark_budgets_held",
+                                  "1 while a newer version wrote the eviction budgets; they stay unchanged.")),
+      scope_(shared_.loop) {}
 
 void BudgetController::start() {
   store_.start();
@@ -144,12 +142,12 @@ net::Task<void> BudgetController::tick() {
     hide();
     newer_told_ = false;
   } else if (newer_ && !std::exchange(newer_told_, true)) {
-    context_.recorder.record(store_.reference(), kube::EventSeverity::kWarning, "EvictionsNotRead",
-                             base::cat(kBudgetsNewer, ": ", store_.stored().problem));
+    shared_.recorder.record(store_.reference(), kube::EventSeverity::kWarning, "EvictionsNotRead",
+                            base::cat(kBudgetsNewer, ": ", store_.stored().problem));
   }
   if (!context_.leading() || !context_.evictions.synced()) co_return;
   const auto pools = context_.pools();
-  auto done = policy::evict::step(state_, {pools, book, store_.stored().requests}, context_.loop.clock().wall());
+  auto done = policy::evict::step(state_, {pools, book, store_.stored().requests}, shared_.loop.clock().wall());
   take(std::move(done.state));
   tell(done.changes);
   show();
@@ -159,7 +157,7 @@ net::Task<void> BudgetController::tick() {
 bool BudgetController::worth_storing(const policy::evict::BudgetState& wanted) const {
   const auto& stored = store_.stored().state;
   if (!stored || urgent(*stored) != urgent(wanted) || !store_.stored().requests.empty()) return true;
-  const auto now = context_.loop.clock().monotonic();
+  const auto now = shared_.loop.clock().monotonic();
   return jobs(*stored) != jobs(wanted) && (!stored_at_ || now - *stored_at_ >= kJobsPause);
 }
 
@@ -184,7 +182,7 @@ net::Task<void> BudgetController::store() {
               {{"config_map", model::kBudgetsName}, {"error", written.error()}});
     co_return;
   }
-  stored_at_ = context_.loop.clock().monotonic();
+  stored_at_ = shared_.loop.clock().monotonic();
   if (!counts_due) co_return;
   counts_stored_at_ = stored_at_;
 }
@@ -193,7 +191,7 @@ net::Task<void> BudgetController::store() {
 bool BudgetController::counts_worth_storing(const policy::evict::EvictionBook& book, bool beside) const {
   const auto& stored = store_.stored().counts;
   if (!stored) return !book.classes.empty() || !book.jobs.empty() || !book.given_back.empty();
-  const auto now = context_.loop.clock().monotonic();
+  const auto now = shared_.loop.clock().monotonic();
   const auto rested = [&](base::Duration pause) { return !counts_stored_at_ || now - *counts_stored_at_ >= pause; };
   // Where a pool may only lose so many tasks an hour, what it lost must not be forgotten.
   const auto lost = [&](const policy::evict::BudgetPool& pool) {
@@ -213,19 +211,19 @@ void BudgetController::tell(const std::vector<policy::evict::BudgetChange>& chan
     } else {
       log_.info("evictions", {{"what", text}});
     }
-    context_.metrics
+    shared_.metrics
         .counter("tidemark_budget_changes_total", "Changes of the eviction budgets of pools and jobs.",
                  {{"pool", change.pool}, {"reason", model::reason_id(change.reason)}})
         .add();
     // Jobs may be many: they are in the ConfigMap, in the log, and in `tidemark report evictions`.
     if (change.reason == Reason::kBudgetJobExhausted || !(context_.asked_for() || store_.exists())) continue;
-    context_.recorder.record(store_.reference(), warns ? kube::EventSeverity::kWarning : kube::EventSeverity::kNormal,
-                             policy::explain::event_reason(change), text);
+    shared_.recorder.record(store_.reference(), warns ? kube::EventSeverity::kWarning : kube::EventSeverity::kNormal,
+                            policy::explain::event_reason(change), text);
   }
 }
 
 void BudgetController::show_pool(std::string_view pool, double phase, double given_up, double exhausted) {
-  base::Registry& metrics = context_.metrics;
+  base::Registry& metrics = shared_.metrics;
   metrics
       .gauge("tidemark_pool_breaker_phase",
              "Whether evictions stop a pool: 0 no, 1 it sells nothing new, 2 it sells on probation.", {{"pool", pool}})
@@ -241,7 +239,7 @@ void BudgetController::show_pool(std::string_view pool, double phase, double giv
 }
 
 void BudgetController::show_rate(const policy::evict::PoolAnd& of, double ratio) {
-  context_.metrics
+  shared_.metrics
       .gauge("tidemark_eviction_rate_ratio", "Share of the offline tasks that ended within a day which were evicted.",
              {{"pool", of.first}, {"class", of.second}})
       .set(ratio);
@@ -266,7 +264,7 @@ void BudgetController::show() {
     shown_.push_back(pool.pool);
   }
   const policy::evict::EvictionBook& book = context_.evictions.book();
-  const base::WallTime now = context_.loop.clock().wall();
+  const base::WallTime now = shared_.loop.clock().wall();
   // A class without ended tasks has no rate and exports 0.
   for (const auto& [name, series] : book.classes) shown_rates_.insert(name);
   for (const auto& pool : state_.pools) shown_rates_.emplace(pool.pool, policy::evict::kUnnamed);

@@ -17,6 +17,7 @@
 #include "kube/recorder.h"
 #include "manager/evictions/budget_store.h"
 #include "manager/evictions/eviction_watch.h"
+#include "manager/shared.h"
 #include "manager/state/standing.h"
 #include "net/loop.h"
 #include "policy/evict/budget/budget.h"
@@ -24,13 +25,6 @@
 namespace tidemark::manager {
 
 struct BudgetContext {
-  net::EventLoop& loop;
-  kube::Reader& reader;
-  kube::Watcher& watcher;
-  kube::Writer& writer;
-  kube::EventRecorder& recorder;
-  kube::Interner& interner;
-  base::Registry& metrics;
   EvictionWatch& evictions;
   std::function<std::optional<policy::evict::OperatorGrants>()> operator_grants;  // nullopt: not known now
   // Pools of the settings in force on any node, and whether any setting comes from a tidemark-config.
@@ -48,7 +42,7 @@ class BudgetController {
       std::chrono::minutes(10);                                           // between two writes that only update counts
   static constexpr base::Duration kJobsPause = std::chrono::seconds(30);  // of jobs that are exhausted, or not
 
-  BudgetController(BudgetContext context, const base::Log& log, base::Random random);
+  BudgetController(const Shared& shared, BudgetContext context, base::Random random);
 
   void start();  // until destroyed
   // Called when nodes and settings are read: starts counting from the stored state.
@@ -76,6 +70,7 @@ class BudgetController {
   void show_rate(const policy::evict::PoolAnd& of, double ratio);
   void hide();
 
+  Shared shared_;
   BudgetContext context_;
   base::Log log_;
   BudgetStore store_;

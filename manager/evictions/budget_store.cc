@@ -50,14 +50,18 @@ StoredBudgets read_budgets(const kube::ConfigMap& map) {
   return stored;
 }
 
-BudgetStore::BudgetStore(const WatchedMap::Context& context, const base::Log& log, base::Random random,
+BudgetStore::BudgetStore(const Shared& shared, std::string ns, base::Duration write_limit, base::Random random,
                          std::function<void()> on_change)
-    : log_(log),
+    : log_(shared.log),
       map_(
-          context, model::kBudgetsName, model::kBudgetsName,
-          {model::kBudgetsStateKey, model::kBudgetsCountsKey, policy::evict::kBudgetsGrantsKey,
-           model::kBudgetsRequestKey, base::cat(policy::evict::kResumeKeys, "*")},
-          log, random, [this](const kube::ConfigMap* map) { take(map); }, std::move(on_change)) {}
+          shared,
+          {std::move(ns),
+           model::kBudgetsName,
+           model::kBudgetsName,
+           {model::kBudgetsStateKey, model::kBudgetsCountsKey, policy::evict::kBudgetsGrantsKey,
+            model::kBudgetsRequestKey, base::cat(policy::evict::kResumeKeys, "*")},
+           write_limit},
+          random, [this](const kube::ConfigMap* map) { take(map); }, std::move(on_change)) {}
 
 void BudgetStore::take(const kube::ConfigMap* map) {
   if (map == nullptr) {

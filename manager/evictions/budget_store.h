@@ -13,6 +13,7 @@
 #include "kube/objects.h"
 #include "kube/recorder.h"
 #include "manager/maps/owned_map.h"
+#include "manager/shared.h"
 #include "net/loop.h"
 #include "policy/evict/budget/budget.h"
 #include "policy/evict/budget/grants.h"
@@ -35,7 +36,7 @@ StoredBudgets read_budgets(const kube::ConfigMap& map);
 
 class BudgetStore {
  public:
-  BudgetStore(const WatchedMap::Context& context, const base::Log& log, base::Random random,
+  BudgetStore(const Shared& shared, std::string ns, base::Duration write_limit, base::Random random,
               std::function<void()> on_change);
 
   void start() { map_.start(); }  // until destroyed

@@ -61,13 +61,14 @@ bool told_while_running(const PodEnd& end) {
 
 }  // namespace
 
-EvictionWatch::EvictionWatch(EvictionContext context, const base::Log& log, base::Random random)
-    : context_(std::move(context)),
-      ended_(context_.loop, context_.reader, context_.watcher, log, context_.metrics, random, ended_pods(),
-             [&interner = context_.interner](std::string_view bytes) { return decode_pod_end(bytes, interner); }),
-      unread_(context_.metrics.counter("tidemark_ended_tasks_unread_total",
-                                       "Agent reports of ended tasks that could not be read.")),
-      scope_(context_.loop) {
+EvictionWatch::EvictionWatch(const Shared& shared, EvictionContext context, base::Random random)
+    : shared_(shared),
+      context_(std::move(context)),
+      ended_(shared.loop, shared.reader, shared.watcher, shared.log, shared.metrics, random, ended_pods(),
+             [&interner = shared.interner](std::string_view bytes) { return decode_pod_end(bytes, interner); }),
+      unread_(shared_.metrics.counter("tidemark_ended_tasks_unread_total",
+                                      "Agent reports of ended tasks that could not be read.")),
+      scope_(shared_.loop) {
   ended_.subscribe([this](const kube::ObjectKey&, const PodEnd* before, const PodEnd* after) {
     if (before == nullptr && after != nullptr) over(*after, !ended_.synced());
   });
@@ -79,7 +80,7 @@ void EvictionWatch::start() {
 
 void EvictionWatch::over(const PodEnd& end, bool listed) {
   if (told_while_running(end)) return;
-  const base::WallTime now = context_.loop.clock().wall();
+  const base::WallTime now = shared_.loop.clock().wall();
   const base::WallTime when = listed ? std::min(end.when.value_or(now), now) : now;
   if (end.by == EndedBy::kKubelet) tally_.evicted(end.node, when);
   back_off(end, when, !listed);
@@ -89,7 +90,7 @@ void EvictionWatch::over(const PodEnd& end, bool listed) {
 void EvictionWatch::running_changed(const PodEnd* before, const PodEnd* after, bool listed) {
   if (after == nullptr || !told_while_running(*after)) return;
   if (before != nullptr && told_while_running(*before)) return;
-  const base::WallTime now = context_.loop.clock().wall();
+  const base::WallTime now = shared_.loop.clock().wall();
   const base::WallTime when = listed ? std::min(after->when.value_or(now), now) : now;
   // Before the nodes are listed, their orders are unknown.
   const bool tallied = begun_ || context_.nodes.synced();
@@ -122,9 +123,9 @@ void EvictionWatch::back_off(const PodEnd& end, base::WallTime when, bool just_n
 void EvictionWatch::back_off(const kube::Node& node,
                              std::optional<base::MonotonicTime> policy::sell::LastEvicted::* side, base::WallTime when,
                              bool just_now) {
-  const base::Duration ago = just_now ? base::Duration(0) : context_.loop.clock().wall() - when;
+  const base::Duration ago = just_now ? base::Duration(0) : shared_.loop.clock().wall() - when;
   if (ago >= model::kBackOffMax) return;
-  const base::MonotonicTime now = context_.loop.clock().monotonic();
+  const base::MonotonicTime now = shared_.loop.clock().monotonic();
   const auto is_old = [&](const std::optional<base::MonotonicTime>& each) {
     return !each || now - *each >= model::kBackOffMax;
   };
@@ -158,7 +159,7 @@ std::optional<EvictionWatch::News> EvictionWatch::news(const kube::Node& node, s
     return std::nullopt;
   }
   if (ends->empty()) return std::nullopt;
-  const base::WallTime now = context_.loop.clock().wall();
+  const base::WallTime now = shared_.loop.clock().wall();
   std::erase_if(read_up_to, [&](const auto& each) { return now - each.second >= kToldMax; });
   const auto [place, first] = read_up_to.try_emplace(std::string(node.meta.name));
   // A clock that was set back: reports from now on are new.
@@ -175,7 +176,7 @@ std::optional<EvictionWatch::News> EvictionWatch::news(const kube::Node& node, s
 void EvictionWatch::read_ends(const kube::Node& node, bool listed) {
   const auto told = news(node, model::kEndedTasksAnnotation, agents_);
   if (!told) return;
-  const base::WallTime now = context_.loop.clock().wall();
+  const base::WallTime now = shared_.loop.clock().wall();
   for (const model::EndedTasks& each : told->ends) {
     const base::WallTime when = std::min(each.at, now);
     if (each.at > told->counts_from) count_told(node, each, when);
@@ -189,7 +190,7 @@ void EvictionWatch::read_given_back(const kube::Node& node) {
   const auto told = news(node, model::kYarnGivenBackAnnotation, operators_);
   if (!told) return;
   const std::string pool = context_.pool_of(node);
-  const base::WallTime now = context_.loop.clock().wall();
+  const base::WallTime now = shared_.loop.clock().wall();
   for (const model::EndedTasks& each : told->ends) {
     if (each.at > told->counts_from) policy::evict::count_given_back(book_, pool, each.evicted, each.at, now);
   }
@@ -207,7 +208,7 @@ void EvictionWatch::begin(policy::evict::EvictionBook book) {
   book_ = std::move(book);
   from_ = book_.until;
   begun_ = true;
-  const base::WallTime now = context_.loop.clock().wall();
+  const base::WallTime now = shared_.loop.clock().wall();
   ended_.core().for_each([&](const kube::ObjectKey&, const void* object) {
     const PodEnd& end = *static_cast<const PodEnd*>(object);
     const base::WallTime when = std::min(end.when.value_or(now), now);
@@ -225,7 +226,7 @@ void EvictionWatch::begin(policy::evict::EvictionBook book) {
 }
 
 const policy::evict::EvictionBook& EvictionWatch::book() {
-  const base::WallTime now = context_.loop.clock().wall();
+  const base::WallTime now = shared_.loop.clock().wall();
   if (begun_) policy::evict::forget_old(book_, now);
   if (begun_ && synced()) book_.until = now;
   return book_;
@@ -248,19 +249,19 @@ void EvictionWatch::count(const kube::Node& node, policy::evict::TaskEnd task, s
   if (!work_class.empty())
     task.work_class = context_.known_class(node, work_class) ? work_class : policy::evict::kOther;
   if (context_.shows()) {
-    context_.metrics
+    shared_.metrics
         .counter("tidemark_tasks_ended_total",
                  "Ended offline tasks by cause: finished, kubelet, api, preempted, agent, drained or node.",
                  {{"pool", task.pool}, {"class", task.work_class}, {"reason", reason}})
         .add(static_cast<std::uint64_t>(task.times));
   }
-  if (in_rate) policy::evict::count(book_, task, when, context_.loop.clock().wall());
+  if (in_rate) policy::evict::count(book_, task, when, shared_.loop.clock().wall());
 }
 
 std::optional<std::vector<policy::settings::PoolEvictions>> EvictionWatch::count(
     base::Duration window, const std::function<std::string(std::string_view node)>& pool_of) {
   if (!synced()) return std::nullopt;
-  return tally_.count(context_.loop.clock().wall(), window, pool_of);
+  return tally_.count(shared_.loop.clock().wall(), window, pool_of);
 }
 
 }  // namespace tidemark::manager

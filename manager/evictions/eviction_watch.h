@@ -28,6 +28,7 @@
 #include "kube/objects.h"
 #include "manager/evictions/eviction_tally.h"
 #include "manager/evictions/pod_end.h"
+#include "manager/shared.h"
 #include "model/ended_tasks.h"
 #include "net/loop.h"
 #include "policy/evict/budget/book.h"
@@ -40,11 +41,6 @@ inline constexpr std::string_view kBacksOffEvent = "TidemarkBacksOff";
 inline constexpr std::string_view kYarnBacksOffEvent = "TidemarkYarnBacksOff";
 
 struct EvictionContext {
-  net::EventLoop& loop;
-  kube::Reader& reader;
-  kube::Watcher& watcher;
-  kube::Interner& interner;
-  base::Registry& metrics;
   const kube::Informer<kube::Node>& nodes;
   std::function<std::string(const kube::Node&)> pool_of;
   std::function<bool(const kube::Node&, std::string_view work_class)> known_class;
@@ -56,7 +52,7 @@ struct EvictionContext {
 
 class EvictionWatch {
  public:
-  EvictionWatch(EvictionContext context, const base::Log& log, base::Random random);
+  EvictionWatch(const Shared& shared, EvictionContext context, base::Random random);
 
   void start();  // until destroyed
   bool synced() const { return ended_.synced(); }
@@ -103,6 +99,7 @@ class EvictionWatch {
   // An order removes all work, or this class of work, from the node.
   bool emptied(const kube::Node& node, std::string_view work_class) const;
 
+  Shared shared_;
   EvictionContext context_;
   EvictionTally tally_;
   std::map<std::string, policy::sell::LastEvicted, std::less<>> last_;  // by node

@@ -109,16 +109,15 @@ net::Task<Result<std::optional<kube::ConfigMap>>> OwnedMap::write(kube::Writer& 
   co_return std::optional<kube::ConfigMap>(std::move(map));
 }
 
-WatchedMap::WatchedMap(const Context& context, std::string_view cache, std::string_view name, kube::KeyFilter keys,
-                       const base::Log& log, base::Random random, std::function<void(const kube::ConfigMap*)> on_take,
-                       std::function<void()> on_change)
-    : writer_(context.writer),
-      map_(context.ns, std::string(name), decoder(context.interner, keys), context.limit),
-      maps_(context.loop, context.reader, context.watcher, log, context.metrics, random, only(cache, context.ns, name),
-            decoder(context.interner, keys)),
+WatchedMap::WatchedMap(const Shared& shared, const Which& which, base::Random random,
+                       std::function<void(const kube::ConfigMap*)> on_take, std::function<void()> on_change)
+    : writer_(shared.writer),
+      map_(which.ns, std::string(which.name), decoder(shared.interner, which.keys), which.write_limit),
+      maps_(shared.loop, shared.reader, shared.watcher, shared.log, shared.metrics, random,
+            only(which.cache, which.ns, which.name), decoder(shared.interner, which.keys)),
       on_take_(std::move(on_take)),
       on_change_(std::move(on_change)),
-      scope_(context.loop) {
+      scope_(shared.loop) {
   maps_.subscribe([this](const kube::ObjectKey&, const kube::ConfigMap*, const kube::ConfigMap* after) {
     if (map_.take(after)) on_take_(after);
     on_change_();

@@ -18,6 +18,7 @@
 #include "kube/informer.h"
 #include "kube/objects.h"
 #include "kube/recorder.h"
+#include "manager/shared.h"
 #include "net/loop.h"
 
 namespace tidemark::manager {
@@ -66,21 +67,17 @@ class OwnedMap {
 // The same, followed by a watch.
 class WatchedMap {
  public:
-  struct Context {
-    net::EventLoop& loop;
-    kube::Reader& reader;
-    kube::Watcher& watcher;
-    kube::Writer& writer;
-    kube::Interner& interner;
-    base::Registry& metrics;
+  struct Which {
     std::string ns;
-    base::Duration limit;
+    std::string_view name;
+    std::string_view cache;  // in the metrics of the watch
+    kube::KeyFilter keys;
+    base::Duration write_limit;
   };
   // `on_take`: what is there now, null for nothing; of the watch and of our own writes. `on_change`: of the watch,
   // after that.
-  WatchedMap(const Context& context, std::string_view cache, std::string_view name, kube::KeyFilter keys,
-             const base::Log& log, base::Random random, std::function<void(const kube::ConfigMap*)> on_take,
-             std::function<void()> on_change);
+  WatchedMap(const Shared& shared, const Which& which, base::Random random,
+             std::function<void(const kube::ConfigMap*)> on_take, std::function<void()> on_change);
 
   void start();  // until destroyed
   net::Task<bool> wait_synced(base::Duration limit) { return maps_.wait_synced(limit); }

@@ -331,9 +331,15 @@ TEST_F(ProfilesTest, RecommendationsOfOtherOwnersDoNotDelayTheRest) {
   net::Scope scope(loop);
   scope.spawn(pods.run());
   run_for(1s);
-  Recommender recommender({loop, client, client, metrics, [] { return true; }, pods, book, [] { return true; },
-                           [&]() -> const policy::waterline::ProfileSettings& { return settings; }, 4s, 1},
-                          log);
+  kube::EventRecorder recorder(loop, client, log, metrics, "test");
+  Recommender recommender({loop, client, client, client, recorder, interner, log, metrics},
+                          {.leading = [] { return true; },
+                           .pods = pods,
+                           .book = book,
+                           .all_read = [] { return true; },
+                           .settings = [&]() -> const policy::waterline::ProfileSettings& { return settings; },
+                           .write_limit = 4s,
+                           .writes_max = 1});
   recommender.start();
   run_for(3min);
   EXPECT_EQ(call("GET", cat(kShopRecommendations, "/deployment-web"), nullptr).status, 200) << "one a round";

@@ -117,17 +117,18 @@ Result<PublishedRecommendation> read_recommendation(const Json& object) {
   return read;
 }
 
-Recommender::Recommender(RecommenderContext context, const base::Log& log)
-    : context_(std::move(context)),
-      log_(log),
-      there_(context_.metrics.gauge("tidemark_recommendations", "Recommendation objects of ours.")),
-      old_(context_.metrics.gauge("tidemark_recommendations_old",
-                                  "Recommendations of workloads that run and of which nothing newer is known.")),
-      foreign_count_(context_.metrics.gauge("tidemark_recommendations_foreign",
-                                            "Workloads whose Recommendation has another owner.")),
-      errors_(context_.metrics.counter("tidemark_recommendation_errors_total",
-                                       "Reads and writes of Recommendations that failed; they are tried again.")),
-      scope_(context_.loop) {}
+Recommender::Recommender(const Shared& shared, RecommenderContext context)
+    : shared_(shared),
+      context_(std::move(context)),
+      log_(shared.log),
+      there_(shared_.metrics.gauge("tidemark_recommendations", "Recommendation objects of ours.")),
+      old_(shared_.metrics.gauge("tidemark_recommendations_old",
+                                 "Recommendations of workloads that run and of which nothing newer is known.")),
+      foreign_count_(shared_.metrics.gauge("tidemark_recommendations_foreign",
+                                           "Workloads whose Recommendation has another owner.")),
+      errors_(shared_.metrics.counter("tidemark_recommendation_errors_total",
+                                      "Reads and writes of Recommendations that failed; they are tried again.")),
+      scope_(shared_.loop) {}
 
 void Recommender::start() {
   scope_.spawn(run());
@@ -140,7 +141,7 @@ net::Task<void> Recommender::run() {
     const bool publish = settings.learn && settings.recommendations.publish;
     if (!context_.leading() || (!publish && !published)) {
       published = published || !context_.leading();
-      co_await context_.loop.sleep(kIdle);
+      co_await shared_.loop.sleep(kIdle);
       continue;
     }
     auto done = co_await round(publish);
@@ -154,7 +155,7 @@ net::Task<void> Recommender::run() {
       log_.warn("cannot update all recommendations; retrying", {{"error", done.error()}});
     }
     published = publish || !done || more_;  // switched off: what is there is taken away, in as many rounds as it takes
-    co_await context_.loop.sleep(publish ? settings.recommendations.every : kIdle);
+    co_await shared_.loop.sleep(publish ? settings.recommendations.every : kIdle);
   }
 }
 
@@ -162,7 +163,7 @@ net::Task<Result<Recommender::Published>> Recommender::list_ours() {
   Published published;
   kube::ListOptions options;
   options.label_selector = base::cat(kManagedByLabel, "=", kManagedBy);
-  auto done = co_await context_.reader.list(
+  auto done = co_await shared_.reader.list(
       kRecommendations, std::move(options),
       [&](std::string_view page) -> Result<void> {
         TM_TRY_VOID(kube::decode_list(page, [&](std::string_view item) -> Result<void> {
@@ -201,7 +202,7 @@ std::map<std::string, std::string, std::less<>> Recommender::containers_by_workl
 
 std::vector<Recommender::Write> Recommender::writes(const Published& published, Names& stays) const {
   const auto settings = context_.settings().recommendations;
-  const base::WallTime now = context_.loop.clock().wall();
+  const base::WallTime now = shared_.loop.clock().wall();
   const auto containers = containers_by_workload();
   std::vector<Write> writes;
   Names recommended;
@@ -300,16 +301,16 @@ net::Task<Result<void>> Recommender::write(policy::waterline::Workload workload,
   std::string revision = there == nullptr ? std::string() : there->resource_version;
   if (there == nullptr) {
     TM_CO_TRY(const std::string made,
-              co_await context_.writer.create(kRecommendations, recommendation_object(workload).dump(), options, "",
-                                              context_.write_limit));
+              co_await shared_.writer.create(kRecommendations, recommendation_object(workload).dump(), options, "",
+                                             context_.write_limit));
     TM_CO_TRY(const Json object, Json::parse(made));
     revision = object.text_at("metadata", "resourceVersion");
   }
   options.subresource = "status";
-  const base::WallTime now = context_.loop.clock().wall();
+  const base::WallTime now = shared_.loop.clock().wall();
   const Json status = wanted ? recommendation_status(*wanted, revision, now) : recommendation_old(revision, now);
-  TM_CO_TRY_VOID(co_await context_.writer.patch(kRecommendations, recommendation_name(workload),
-                                                kube::PatchType::kMerge, status.dump(), options, context_.write_limit));
+  TM_CO_TRY_VOID(co_await shared_.writer.patch(kRecommendations, recommendation_name(workload), kube::PatchType::kMerge,
+                                               status.dump(), options, context_.write_limit));
   if (!wanted) {
     count(Reason::kRecommendTooEarly);
   } else {
@@ -321,7 +322,7 @@ net::Task<Result<void>> Recommender::write(policy::waterline::Workload workload,
 net::Task<Result<void>> Recommender::take_away(std::string ns, std::string name, std::string uid) {
   kube::WriteOptions options;
   options.ns = ns;
-  auto done = co_await context_.writer.remove(kRecommendations, name, uid, options, context_.write_limit);
+  auto done = co_await shared_.writer.remove(kRecommendations, name, uid, options, context_.write_limit);
   if (!done && done.error().kind != ErrorKind::kNotFound) {
     co_return std::unexpected(std::move(done).error().within(base::cat(ns, "/", name)));
   }
@@ -330,7 +331,7 @@ net::Task<Result<void>> Recommender::take_away(std::string ns, std::string name,
 }
 
 void Recommender::count(Reason reason) {
-  context_.metrics
+  shared_.metrics
       .counter("tidemark_recommendation_writes_total", "Recommendations made, updated and taken away, by why.",
                {{"reason", model::reason_id(reason)}})
       .add();

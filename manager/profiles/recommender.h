@@ -24,6 +24,7 @@
 #include "kube/informer.h"
 #include "manager/capacity/pod_projection.h"
 #include "manager/profiles/profile_book.h"
+#include "manager/shared.h"
 #include "net/loop.h"
 #include "policy/waterline/profile/recommendation.h"
 #include "policy/waterline/profile/settings.h"
@@ -38,10 +39,6 @@ inline constexpr std::string_view kManagedBy = "tidemark-manager";
 inline constexpr std::size_t kRecommendationWritesMax = 100;  // a round
 
 struct RecommenderContext {
-  net::EventLoop& loop;
-  kube::Reader& reader;
-  kube::Writer& writer;
-  base::Registry& metrics;
   std::function<bool()> leading;
   const kube::Informer<PodProjection>& pods;
   const ProfileBook& book;
@@ -70,7 +67,7 @@ Json recommendation_old(std::string_view resource_version, base::WallTime now);
 
 class Recommender {
  public:
-  Recommender(RecommenderContext context, const base::Log& log);
+  Recommender(const Shared& shared, RecommenderContext context);
 
   void start();  // until destroyed
 
@@ -101,6 +98,7 @@ class Recommender {
 
   std::string last_written_;  // the workload that the last round came to
   bool more_ = false;         // the last round had no room for all that is to be taken away
+  Shared shared_;
   RecommenderContext context_;
   base::Log log_;
   Names foreign_;  // workloads whose object has another owner

@@ -46,14 +46,15 @@ model::NodeSnapshot canonical(model::NodeSnapshot snapshot) {
 }
 
 void basis_fields(auto& a, auto& basis, std::int64_t schema) {
-  auto& [labels, annotation, plugins, state, origin, now, mono, overrides, least_ever, kubernetes, yarn, yarn_obeys,
-         guard, revisions, yarn_book_mark, evicted, orders, cuts_only, yarn_was_offered] = basis;
-  all(a, plugins, state, origin, mono, overrides, least_ever, kubernetes, yarn, yarn_obeys, state.kubernetes, guard,
-      revisions.node, revisions.metric, revisions.topology, state.yarn, state.yarn_book, state.kubernetes_off,
-      state.yarn_off);
-  mark(a, yarn_book_mark);
+  auto& [node, plugins, state, origin, now, mono, in_force, kubernetes, yarn, evicted] = basis;
+  auto& [labels, annotation, has_yarn_offer, revisions] = node;
+  auto& [overrides, guard, orders, cuts_only] = in_force;
+  all(a, plugins, state, origin.on_node, mono, overrides, origin.least, kubernetes, yarn.book, yarn.obeys,
+      state.kubernetes, guard, revisions.node, revisions.metric, revisions.topology, state.yarn, state.yarn_book,
+      state.kubernetes_off, state.yarn_off);
+  mark(a, yarn.mark);
   all(a, state.arbitrate, evicted.kubernetes, evicted.yarn);
-  if (schema >= kRecordSchemaOrders) all(a, orders, cuts_only, yarn_was_offered);
+  if (schema >= kRecordSchemaOrders) all(a, orders, cuts_only, has_yarn_offer);
   static_cast<void>(now);  // at the head of the record
   static_cast<void>(labels);
   static_cast<void>(annotation);
@@ -171,7 +172,7 @@ Result<Revision> settings_of(std::string_view blob) {
 journal::Entry draft(const NodeDecision& decision, const std::shared_ptr<const journal::Blob>& settings) {
   std::string on_node;
   FieldWriter node_writer(on_node);
-  all(node_writer, decision.basis.labels, decision.basis.strategy_annotation);
+  all(node_writer, decision.basis.node.labels, decision.basis.node.strategy_annotation);
   auto on_node_blob = journal::make_blob(std::move(on_node));
 
   journal::Entry entry;
@@ -274,7 +275,7 @@ Result<DecisionRecord> RecordReader::decode(
   const auto bytes = blob(on_node);
   if (!bytes) return fail(ErrorKind::kInvalid, "the labels that a decision rests on are missing");
   FieldReader node_reader(*bytes, reasons_, schema_);
-  all(node_reader, record.basis.labels, record.basis.strategy_annotation);
+  all(node_reader, record.basis.node.labels, record.basis.node.strategy_annotation);
   if (!node_reader.at_end()) return fail(ErrorKind::kInvalid, "the labels that a decision rests on cannot be read");
   return record;
 }

@@ -55,8 +55,8 @@ TEST(DecisionRecord, ReplayIsExactForAnySeed) {
       const base::WallTime now{kStart.since_epoch + std::chrono::minutes(7 * step)};
       DecisionBasis basis = testing::draw_basis(random, now);
       basis.state = state;
-      if (seed % 3 == 0) basis.overrides = overrides_at(now);
-      if (seed % 5 == 0) basis.least_ever = testing::draw_amount(random, 9);
+      if (seed % 3 == 0) basis.in_force.overrides = overrides_at(now);
+      if (seed % 5 == 0) basis.origin.least = testing::draw_amount(random, 9);
       if (seed % 2 == 0) testing::draw_orders(random, basis);
       const auto snapshot = step == 0 ? first : testing::draw_snapshot(random, now, seed % 4 == 0);
       const auto decision = decide(snapshot, basis, revision);
@@ -91,7 +91,7 @@ TEST(DecisionRecord, ReplaysOffersLimitedByOrders) {
     testing::draw_orders(random, basis);
     auto decision = decide(testing::draw_snapshot(random, kStart), basis, revision);
     taken_back += basis.kubernetes.taken_back && decision.offer.plan.publish != decision.plan().publish ? 1 : 0;
-    cut += basis.cuts_only && decision.offer.plan.publish != decision.plan().publish ? 1 : 0;
+    cut += basis.in_force.cuts_only && decision.offer.plan.publish != decision.plan().publish ? 1 : 0;
     std::vector<journal::Entry> entries{draft(decision, settings_blob(revision))};
     const model::ExtendedResources published = decision.plan().publish;
     decision.obeyed.plan.publish.batch_cpu = model::CpuMilli{-1};  // as if what orders left had been another number
@@ -177,7 +177,8 @@ TEST(DecisionRecord, ReadsTheSchemaBefore) {
     // The schema ends the basis with orders: absent, `false`, `false`. The outcome stands behind them.
     std::string tail;
     FieldWriter tail_writer(tail);
-    all(tail_writer, decision.basis.orders, decision.basis.cuts_only, decision.basis.yarn_was_offered);
+    all(tail_writer, decision.basis.in_force.orders, decision.basis.in_force.cuts_only,
+        decision.basis.node.has_yarn_offer);
     tail_writer.text(outcome_bytes(came_out));
     ASSERT_TRUE(entry.payload.ends_with(tail));
     entry.payload.resize(entry.payload.size() - tail.size());
@@ -226,7 +227,7 @@ TEST(DecisionRecord, KeepsEffectsOfEvictions) {
     base::Random random(seed);
     const Revision revision = testing::draw_revision(random);
     auto basis = testing::draw_basis(random, kStart);
-    basis.guard = {true, true};
+    basis.in_force.guard = {true, true};
     basis.kubernetes.sold = {{0, testing::draw_amount(random, 20)}};
     const auto decision = decide(testing::draw_snapshot(random, kStart), basis, revision);
     auto entry = draft(decision, settings_blob(revision));
@@ -245,7 +246,7 @@ TEST(DecisionRecord, KeepsOverrides) {
   base::Random random(1);
   const Revision revision = testing::draw_revision(random);
   auto basis = testing::draw_basis(random, kStart);
-  basis.overrides = overrides_at(kStart);
+  basis.in_force.overrides = overrides_at(kStart);
   const auto decision = decide(testing::draw_snapshot(random, kStart), basis, revision);
   ASSERT_TRUE(decision.offer.line);
   EXPECT_EQ(decision.offer.line->cpu.hold, 40);
@@ -257,7 +258,7 @@ TEST(DecisionRecord, KeepsOverrides) {
   const auto replayed = decisions.replay(segment.records()[0]);
   ASSERT_TRUE(replayed);
   EXPECT_TRUE(replayed->same);
-  EXPECT_EQ(replayed->record.basis.overrides, basis.overrides);
+  EXPECT_EQ(replayed->record.basis.in_force.overrides, basis.in_force.overrides);
 }
 
 // Enumerations grow in the middle: a record tells a reason by its id.

@@ -8,11 +8,11 @@
 
 namespace tidemark::manager {
 
-RevisionStore::RevisionStore(const WatchedMap::Context& context, const base::Log& log, base::Random random,
+RevisionStore::RevisionStore(const Shared& shared, std::string ns, base::Duration write_limit, base::Random random,
                              std::function<void()> on_change)
-    : log_(log),
+    : log_(shared.log),
       map_(
-          context, "revisions", model::kRevisionsName, kube::KeyFilter::all(), log, random,
+          shared, {std::move(ns), model::kRevisionsName, "revisions", kube::KeyFilter::all(), write_limit}, random,
           [this](const kube::ConfigMap* map) { take(map); }, std::move(on_change)) {}
 
 void RevisionStore::take(const kube::ConfigMap* map) {

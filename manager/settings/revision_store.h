@@ -11,6 +11,7 @@
 #include "kube/objects.h"
 #include "kube/recorder.h"
 #include "manager/maps/owned_map.h"
+#include "manager/shared.h"
 #include "net/loop.h"
 #include "policy/settings/rollout/stored.h"
 
@@ -18,7 +19,7 @@ namespace tidemark::manager {
 
 class RevisionStore {
  public:
-  RevisionStore(const WatchedMap::Context& context, const base::Log& log, base::Random random,
+  RevisionStore(const Shared& shared, std::string ns, base::Duration write_limit, base::Random random,
                 std::function<void()> on_change);
 
   void start() { map_.start(); }  // until destroyed

@@ -16,6 +16,7 @@ constexpr base::Duration kEvictionsWait = std::chrono::seconds(10);  // for the 
 
 std::vector<std::string> hashes(const policy::settings::RolloutState& state) {
   std::vector<std::string> found;
+  found.reserve(state.layers.size());
   for (const auto& layer : state.layers) found.push_back(layer.revision);
   return found;
 }
@@ -34,33 +35,31 @@ bool needs_somebody(Reason reason) {
 
 }  // namespace
 
-RolloutController::RolloutController(const SettingsContext& context, const base::Log& log, base::Random random,
+RolloutController::RolloutController(const Shared& shared, const SettingsContext& context, base::Random random,
                                      std::function<void(const SettingsChange&)> on_change,
                                      std::function<void()> without_tidemark)
-    : loop_(context.loop),
+    : shared_(shared),
       context_(context),
-      log_(log),
+      log_(shared.log),
       random_(random),
       on_change_(std::move(on_change)),
       without_tidemark_(std::move(without_tidemark)),
-      store_({context.loop, context.reader, context.watcher, context.writer, context.interner, context.metrics,
-              context.config_namespace, context.write_limit},
-             log, random_.fork(), [this] { store_changed(); }),
-      wake_(context.loop),
-      number_(context.metrics.gauge("tidemark_settings_revision", "Number of the newest revision that was taken.")),
-      nodes_(context.metrics.gauge("tidemark_settings_nodes", "Nodes that settings are for.")),
-      behind_(context.metrics.gauge("tidemark_settings_nodes_behind",
-                                    "Nodes on which an older revision than the newest is in force.")),
-      unconfirmed_(context.metrics.gauge("tidemark_settings_nodes_unconfirmed",
-                                         "Nodes that do not carry the hash of the revision in force on them.")),
-      held_(context.metrics.gauge("tidemark_settings_held", "1 while a roll-out is held.")),
-      overlapping_(context.metrics.gauge("tidemark_pool_overlap_nodes",
-                                         "Nodes that the selectors of two pools match; the first one has them.")),
-      store_errors_(context.metrics.counter("tidemark_settings_store_errors_total",
-                                            "Writes of the stored revisions that failed.")),
-      decisions_(context.metrics.counter("tidemark_settings_rollout_decisions_total",
-                                         "How often the next step of a roll-out was decided.")),
-      scope_(context.loop) {}
+      store_(shared, context.config_namespace, context.write_limit, random_.fork(), [this] { store_changed(); }),
+      wake_(shared.loop),
+      number_(shared.metrics.gauge("tidemark_settings_revision", "Number of the newest revision that was taken.")),
+      nodes_(shared.metrics.gauge("tidemark_settings_nodes", "Nodes that settings are for.")),
+      behind_(shared.metrics.gauge("tidemark_settings_nodes_behind",
+                                   "Nodes on which an older revision than the newest is in force.")),
+      unconfirmed_(shared.metrics.gauge("tidemark_settings_nodes_unconfirmed",
+                                        "Nodes that do not carry the hash of the revision in force on them.")),
+      held_(shared.metrics.gauge("tidemark_settings_held", "1 while a roll-out is held.")),
+      overlapping_(shared.metrics.gauge("tidemark_pool_overlap_nodes",
+                                        "Nodes that the selectors of two pools match; the first one has them.")),
+      store_errors_(shared.metrics.counter("tidemark_settings_store_errors_total",
+                                           "Writes of the stored revisions that failed.")),
+      decisions_(shared.metrics.counter("tidemark_settings_rollout_decisions_total",
+                                        "How often the next step of a roll-out was decided.")),
+      scope_(shared.loop) {}
 
 void RolloutController::start() {
   store_.start();
@@ -102,6 +101,7 @@ const Revision& RolloutController::for_node(const model::NodeName& name) const {
 std::vector<const Revision*> RolloutController::in_force() const {
   if (state_.layers.empty()) return {source_.get()};
   std::vector<const Revision*> found;
+  found.reserve(state_.layers.size());
   for (const auto& layer : state_.layers) found.push_back(&revision(layer.revision));
   return found;
 }
@@ -224,14 +224,14 @@ net::Task<void> RolloutController::tick() {
     std::vector<policy::settings::RolloutNode> nodes;
     auto seen = observe(nodes);
     seen.only_stops = only_stops;
-    auto step = policy::settings::step(state_, seen, governing().rollout, loop_.clock().wall());
+    auto step = policy::settings::step(state_, seen, governing().rollout, shared_.loop.clock().wall());
     decisions_.add();
     if (step.plan.store) {
       policy::settings::RevisionBook book = book_;
       const bool taken = state_.layers.empty() || step.state.target() != state_.target();
       if (taken && step.state.target() == source_->hash) {
-        book =
-            policy::settings::with_revision(std::move(book), source_->texts, hashes(step.state), loop_.clock().wall());
+        book = policy::settings::with_revision(std::move(book), source_->texts, hashes(step.state),
+                                               shared_.loop.clock().wall());
       }
       if (step.state.phase == policy::settings::Phase::kSettled) {
         for (auto& each : book) each.completed = each.completed || each.hash == step.state.target();
@@ -269,7 +269,7 @@ bool RolloutController::held_by_newer() {
   const std::string text = base::cat(
       "a newer version wrote the stored settings; they stay unchanged, and nothing is rolled out: ", newer_told_);
   log_.error("settings", {{"what", text}, {"config_map", model::kRevisionsName}});
-  context_.recorder.record(store_.reference(), kube::EventSeverity::kWarning, "SettingsRolloutHeld", text);
+  shared_.recorder.record(store_.reference(), kube::EventSeverity::kWarning, "SettingsRolloutHeld", text);
   return true;
 }
 
@@ -336,7 +336,7 @@ void RolloutController::tell(const policy::settings::RolloutPlan& plan, const po
       standing_.reset();
       if (reason == Reason::kRolloutEvictionSpike) standing_ = reason;
     }
-    context_.metrics
+    shared_.metrics
         .counter("tidemark_settings_rollout_steps_total", "What happened to new settings.",
                  {{"reason", model::reason_id(reason)}})
         .add();
@@ -348,9 +348,9 @@ void RolloutController::tell(const policy::settings::RolloutPlan& plan, const po
     }
     // A start is no event, nor is what every edit does where there are no steps.
     if (reason == Reason::kRolloutFirst || reason == Reason::kRolloutAtOnce || !store_.exists()) continue;
-    context_.recorder.record(store_.reference(),
-                             needs_somebody(reason) ? kube::EventSeverity::kWarning : kube::EventSeverity::kNormal,
-                             policy::explain::event_reason(reason), text);
+    shared_.recorder.record(store_.reference(),
+                            needs_somebody(reason) ? kube::EventSeverity::kWarning : kube::EventSeverity::kNormal,
+                            policy::explain::event_reason(reason), text);
   }
 }
 
@@ -376,15 +376,15 @@ void RolloutController::show() {
   unconfirmed_.set(static_cast<double>(unconfirmed));
   for (const auto& [name, count] : pools) {
     base::Gauge*& gauge = pool_nodes_[name];
-    if (gauge == nullptr) gauge = &context_.metrics.gauge("tidemark_pool_nodes", "Nodes of a pool.", {{"pool", name}});
+    if (gauge == nullptr) gauge = &shared_.metrics.gauge("tidemark_pool_nodes", "Nodes of a pool.", {{"pool", name}});
     gauge->set(static_cast<double>(count));
   }
-  if (overlaps_of_ != source_ || loop_.clock().monotonic() - overlaps_looked_ >= kOverlapsPause) show_overlaps();
+  if (overlaps_of_ != source_ || shared_.loop.clock().monotonic() - overlaps_looked_ >= kOverlapsPause) show_overlaps();
 }
 
 void RolloutController::show_overlaps() {
   overlaps_of_ = source_;
-  overlaps_looked_ = loop_.clock().monotonic();
+  overlaps_looked_ = shared_.loop.clock().monotonic();
   std::vector<policy::waterline::NodeLabels> nodes;
   if (source_->tidemark.pools.size() > 1) {
     context_.nodes->for_each([&](const kube::ObjectKey& key, const kube::Node& node) {
@@ -405,8 +405,8 @@ void RolloutController::show_overlaps() {
   overlaps_told_ = told;
   if (told.empty()) return;
   log_.warn("pools overlap", {{"what", told}});
-  context_.recorder.record({"v1", "ConfigMap", context_.config_namespace, std::string(model::kTidemarkConfigName), ""},
-                           kube::EventSeverity::kWarning, policy::explain::event_reason(Reason::kPoolOverlap), told);
+  shared_.recorder.record({"v1", "ConfigMap", context_.config_namespace, std::string(model::kTidemarkConfigName), ""},
+                          kube::EventSeverity::kWarning, policy::explain::event_reason(Reason::kPoolOverlap), told);
 }
 
 }  // namespace tidemark::manager

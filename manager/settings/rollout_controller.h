@@ -24,6 +24,7 @@
 #include "manager/evictions/eviction_watch.h"
 #include "manager/settings/revision.h"
 #include "manager/settings/revision_store.h"
+#include "manager/shared.h"
 #include "model/names.h"
 #include "net/loop.h"
 #include "policy/settings/rollout/rollout.h"
@@ -36,13 +37,6 @@ struct SettingsChange {
 
 // What settings and their roll-out are made with. The references outlive them.
 struct SettingsContext {
-  net::EventLoop& loop;
-  kube::Reader& reader;
-  kube::Watcher& watcher;
-  kube::Writer& writer;
-  kube::EventRecorder& recorder;
-  kube::Interner& interner;
-  base::Registry& metrics;
   const kube::Informer<kube::Node>* nodes = nullptr;  // whose labels say the pool; null where there are none
   EvictionWatch* evictions = nullptr;                 // null: not tracked
   std::function<bool()> leading;
@@ -57,7 +51,7 @@ struct SettingsContext {
 class RolloutController {
  public:
   // `without_tidemark`: the settings without a tidemark-config were chosen by an order.
-  RolloutController(const SettingsContext& context, const base::Log& log, base::Random random,
+  RolloutController(const Shared& shared, const SettingsContext& context, base::Random random,
                     std::function<void(const SettingsChange&)> on_change, std::function<void()> without_tidemark);
 
   void start();  // until destroyed
@@ -101,7 +95,7 @@ class RolloutController {
   void show();
   void show_overlaps();
 
-  net::EventLoop& loop_;
+  Shared shared_;
   SettingsContext context_;
   base::Log log_;
   base::Random random_;

@@ -49,19 +49,16 @@ struct RolloutReplica {
             {.queries_per_second = 1000, .burst = 1000, .user_agent = "test"}, base::Random(1)),
         nodes(loop, client, client, log, metrics, base::Random(2), node_config(),
               [this](std::string_view bytes) { return kube::decode_node(bytes, node_fields(), interner); }),
-        evictions({.loop = loop,
-                   .reader = client,
-                   .watcher = client,
-                   .interner = interner,
-                   .metrics = metrics,
-                   .nodes = nodes,
+        recorder(loop, client, log, metrics, "test"),
+        shared{loop, client, client, client, recorder, interner, log, metrics},
+        evictions(shared,
+                  {.nodes = nodes,
                    .pool_of = [](const kube::Node&) { return std::string(); },
                    .known_class = [](const kube::Node&, std::string_view) { return false; },
                    .class_off = [this](const kube::Node&, std::string_view name) { return class_off == name; },
                    .shows = [] { return false; }},
-                  log, base::Random(4)),
-        recorder(loop, client, log, metrics, "test"),
-        settings(context(loop), log, base::Random(3)),
+                  base::Random(4)),
+        settings(shared, context(), base::Random(3)),
         running(loop) {
     settings.subscribe([this](const SettingsChange& change) { change.node ? ++told_one : ++told_all; });
     running.spawn(nodes.run());
@@ -74,15 +71,8 @@ struct RolloutReplica {
     config.resource = kube::kNodes;
     return config;
   }
-  SettingsContext context(net::EventLoop& loop) {
-    return {.loop = loop,
-            .reader = client,
-            .watcher = client,
-            .writer = client,
-            .recorder = recorder,
-            .interner = interner,
-            .metrics = metrics,
-            .nodes = &nodes,
+  SettingsContext context() {
+    return {.nodes = &nodes,
             .evictions = &evictions,
             .leading = [this] { return leading; },
             .writes = [this](const kube::Node& node) { return node.meta.name.view() != only_observed; },
@@ -101,8 +91,9 @@ struct RolloutReplica {
   kube::memory::LocalTransport transport;
   kube::Client client;
   kube::Informer<kube::Node> nodes;
-  EvictionWatch evictions;
   kube::EventRecorder recorder;
+  Shared shared;
+  EvictionWatch evictions;
   Settings settings;
   int told_one = 0;
   int told_all = 0;

@@ -2,19 +2,18 @@
 
 namespace tidemark::manager {
 
-Settings::Settings(const SettingsContext& context, const base::Log& log, base::Random random)
+Settings::Settings(const Shared& shared, const SettingsContext& context, base::Random random)
     : random_(random),
       rollout_(
-          context, log, random_.fork(),
+          shared, context, random_.fork(),
           [this](const SettingsChange& change) {
             for (const auto& listener : listeners_) listener(change);
           },
           [this] { source_.let_go_of_tidemark(); }),
-      source_(context.loop, context.reader, context.watcher, context.recorder, context.interner, log, context.metrics,
-              random_.fork(), context.config_namespace, context.config_name, context.zones,
+      source_(shared, {context.config_namespace, context.config_name, context.zones}, random_.fork(),
               [this] { rollout_.source_changed(source_.newest(), source_.usable()); }),
-      read_(context.loop),
-      scope_(context.loop) {}
+      read_(shared.loop),
+      scope_(shared.loop) {}
 
 void Settings::start() {
   source_.start();

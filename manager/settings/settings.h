@@ -10,6 +10,7 @@
 #include "base/random.h"
 #include "manager/settings/rollout_controller.h"
 #include "manager/settings/settings_source.h"
+#include "manager/shared.h"
 #include "model/names.h"
 #include "net/loop.h"
 
@@ -17,7 +18,7 @@ namespace tidemark::manager {
 
 class Settings {
  public:
-  Settings(const SettingsContext& context, const base::Log& log, base::Random random);
+  Settings(const Shared& shared, const SettingsContext& context, base::Random random);
 
   // Before start(). Called after what for_node() answers has changed.
   void subscribe(std::function<void(const SettingsChange&)> on_change) { listeners_.push_back(std::move(on_change)); }

@@ -31,23 +31,20 @@ kube::Informer<kube::ConfigMap>::Decode all_data(kube::Interner& interner) {
 
 }  // namespace
 
-SettingsSource::SettingsSource(net::EventLoop& loop, kube::Reader& reader, kube::Watcher& watcher,
-                               kube::EventRecorder& recorder, kube::Interner& interner, const base::Log& log,
-                               base::Registry& metrics, base::Random random, const std::string& ns,
-                               const std::string& config_name, ZonesOf zones, std::function<void()> on_change)
-    : ns_(ns),
-      config_name_(config_name),
-      recorder_(recorder),
-      zones_(std::move(zones)),
-      log_(log),
-      slo_maps_(loop, reader, watcher, log, metrics, random.fork(), only(ns, config_name, "settings"),
-                all_data(interner)),
-      tidemark_maps_(loop, reader, watcher, log, metrics, random.fork(),
-                     only(ns, model::kTidemarkConfigName, "tidemark-config"), all_data(interner)),
-      good_(metrics.gauge("tidemark_manager_config_good",
-                          "1 while the co-location settings in force are those in the ConfigMaps.")),
+SettingsSource::SettingsSource(const Shared& shared, SettingsSourceOptions options, base::Random random,
+                               std::function<void()> on_change)
+    : options_(std::move(options)),
+      recorder_(shared.recorder),
+      log_(shared.log),
+      slo_maps_(shared.loop, shared.reader, shared.watcher, shared.log, shared.metrics, random.fork(),
+                only(options_.config_namespace, options_.config_name, "settings"), all_data(shared.interner)),
+      tidemark_maps_(shared.loop, shared.reader, shared.watcher, shared.log, shared.metrics, random.fork(),
+                     only(options_.config_namespace, model::kTidemarkConfigName, "tidemark-config"),
+                     all_data(shared.interner)),
+      good_(shared.metrics.gauge("tidemark_manager_config_good",
+                                 "1 while the co-location settings in force are those in the ConfigMaps.")),
       on_change_(std::move(on_change)),
-      scope_(loop) {
+      scope_(shared.loop) {
   // A ConfigMap that is deleted leaves what is in force.
   slo_maps_.subscribe([this](const kube::ObjectKey&, const kube::ConfigMap*, const kube::ConfigMap* after) {
     if (taking_ && after != nullptr) take_slo(after);
@@ -69,14 +66,15 @@ net::Task<bool> SettingsSource::wait_synced(base::Duration limit) {
 
 void SettingsSource::seed(const Revision& last_good) {
   // Contract 4.3: without a ConfigMap at the first use the defaults hold. Our own settings have no such rule.
-  if (slo_maps_.find({ns_, config_name_}) == nullptr && !last_good.texts.tidemark) return;
+  if (slo_maps_.find({options_.config_namespace, options_.config_name}) == nullptr && !last_good.texts.tidemark) return;
   newest_ = last_good;
   if (last_good.texts.tidemark) tidemark_ = {last_good.tidemark, last_good.texts.tidemark};
 }
 
 void SettingsSource::take() {
-  const kube::ConfigMap* slo = slo_maps_.find({ns_, config_name_});
-  const kube::ConfigMap* tidemark = tidemark_maps_.find({ns_, std::string(model::kTidemarkConfigName)});
+  const kube::ConfigMap* slo = slo_maps_.find({options_.config_namespace, options_.config_name});
+  const kube::ConfigMap* tidemark =
+      tidemark_maps_.find({options_.config_namespace, std::string(model::kTidemarkConfigName)});
   take_slo(slo);
   take_tidemark(tidemark);
   taking_ = true;
@@ -145,8 +143,8 @@ void SettingsSource::take_tidemark(const kube::ConfigMap* map) {
       }
     }
   }
-  auto step = policy::settings::next_tidemark_config(tidemark_, source,
-                                                     source.text ? zones_(*source.text) : policy::waterline::Zones());
+  auto step = policy::settings::next_tidemark_config(
+      tidemark_, source, source.text ? options_.zones(*source.text) : policy::waterline::Zones());
   tidemark_good_ = is_good(step.reason);
   tidemark_ = std::move(step.state);
   if (tidemark_.config) newest_.tidemark = *tidemark_.config;

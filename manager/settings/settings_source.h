@@ -16,16 +16,22 @@
 #include "kube/objects.h"
 #include "kube/recorder.h"
 #include "manager/settings/revision.h"
+#include "manager/shared.h"
 #include "net/loop.h"
 
 namespace tidemark::manager {
 
+struct SettingsSourceOptions {
+  std::string config_namespace;
+  std::string config_name;
+  ZonesOf zones;
+};
+
 class SettingsSource {
  public:
   // `on_change` is called after newest() has changed, once take() was called for the first time.
-  SettingsSource(net::EventLoop& loop, kube::Reader& reader, kube::Watcher& watcher, kube::EventRecorder& recorder,
-                 kube::Interner& interner, const base::Log& log, base::Registry& metrics, base::Random random,
-                 const std::string& ns, const std::string& config_name, ZonesOf zones, std::function<void()> on_change);
+  SettingsSource(const Shared& shared, SettingsSourceOptions options, base::Random random,
+                 std::function<void()> on_change);
 
   void start();  // until destroyed
   net::Task<bool> wait_synced(base::Duration limit);
@@ -58,10 +64,8 @@ class SettingsSource {
                std::string_view event);
   void changed();
 
-  std::string ns_;
-  std::string config_name_;
+  SettingsSourceOptions options_;
   kube::EventRecorder& recorder_;
-  ZonesOf zones_;
   base::Log log_;
   kube::Informer<kube::ConfigMap> slo_maps_;
   kube::Informer<kube::ConfigMap> tidemark_maps_;

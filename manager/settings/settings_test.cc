@@ -58,17 +58,9 @@ class SettingsTest : public ::testing::Test {
   void start() {
     recorder = std::make_unique<kube::EventRecorder>(loop, *client, log, metrics, "test");
     running.spawn(recorder->run());
-    const SettingsContext context{.loop = loop,
-                                  .reader = *client,
-                                  .watcher = *client,
-                                  .writer = *client,
-                                  .recorder = *recorder,
-                                  .interner = interner,
-                                  .metrics = metrics,
-                                  .leading = [] { return true; },
-                                  .config_namespace = "ns",
-                                  .config_name = "slo"};
-    settings = std::make_unique<Settings>(context, log, base::Random(2));
+    const SettingsContext context{.leading = [] { return true; }, .config_namespace = "ns", .config_name = "slo"};
+    settings = std::make_unique<Settings>(Shared{loop, *client, *client, *client, *recorder, interner, log, metrics},
+                                          context, base::Random(2));
     settings->subscribe([this](const SettingsChange& change) {
       EXPECT_FALSE(change.node.has_value());
       ++changes;

@@ -43,40 +43,44 @@ constexpr std::array<std::string_view, model::kSloParts> kParseNames{"getResourc
 
 }  // namespace
 
-NodeSpecs::NodeSpecs(net::EventLoop& loop, kube::Client& client, kube::Interner& interner,
-                     kube::Informer<kube::Node>& nodes, kube::Informer<kube::NodeMetric>& metrics, Settings& settings,
-                     const base::Log& log, base::Registry& registry, base::Random random, NodeSpecsOptions options)
-    : loop_(loop),
+NodeSpecs::NodeSpecs(const Shared& shared, kube::Informer<kube::Node>& nodes, kube::Informer<kube::NodeMetric>& metrics,
+                     Settings& settings, base::Random random, NodeSpecsOptions options)
+    : loop_(shared.loop),
       nodes_(nodes),
       metrics_(metrics),
       settings_(settings),
-      log_(log),
-      registry_(registry),
+      log_(shared.log),
+      registry_(shared.metrics),
       options_(std::move(options)),
-      slos_(loop, client, client, log, registry, random.fork(), informer(kube::kNodeSlos),
-            [&interner](std::string_view bytes) { return decode_node_slo_projection(bytes, interner); }),
+      slos_(shared.loop, shared.reader, shared.watcher, shared.log, shared.metrics, random.fork(),
+            informer(kube::kNodeSlos),
+            [&interner = shared.interner](std::string_view bytes) {
+              return decode_node_slo_projection(bytes, interner);
+            }),
       budget_(options_.queries_per_second * kBudgetShare,
               std::max<std::int64_t>(
                   1, static_cast<std::int64_t>(static_cast<double>(options_.query_burst) * kBudgetShare))),
-      slo_writes_(loop, {client, client, budget_, options_.leading, options_.write_limit, options_.contests},
+      slo_writes_(shared.loop,
+                  {shared.reader, shared.writer, budget_, options_.leading, options_.write_limit, options_.contests},
                   {kube::kNodeSlos, "nodeslo", "slo_controller_nodeslo_reconcile_count",
                    "NodeSLOs created, patched and deleted.",
                    [this](const model::NodeName& node) { return decide_slo(node); }, KeptObject::kNodeSlo,
-                   [&interner](std::string_view bytes) {
+                   [&interner = shared.interner](std::string_view bytes) {
                      const auto slo = decode_node_slo_projection(bytes, interner);
                      return slo ? content_of(*slo) : 0;
                    }},
-                  log, registry, random.fork()),
-      metric_writes_(loop, {client, client, budget_, options_.leading, options_.write_limit, options_.contests},
+                  shared.log, shared.metrics, random.fork()),
+      metric_writes_(shared.loop,
+                     {shared.reader, shared.writer, budget_, options_.leading, options_.write_limit, options_.contests},
                      {kube::kNodeMetrics, "nodemetric", "slo_controller_nodemetric_reconcile_count",
                       "NodeMetrics created, patched and deleted.",
                       [this](const model::NodeName& node) { return decide_metric(node); }, KeptObject::kNodeMetric,
-                      [&interner](std::string_view bytes) {
+                      [&interner = shared.interner](std::string_view bytes) {
                         const auto metric = kube::decode_node_metric(bytes, metric_fields(), interner);
                         return metric ? content_of(*metric) : 0;
                       }},
-                     log, registry, random.fork()),
-      scope_(loop) {
+                     shared.log, shared.metrics, random.fork()),
+      scope_(shared.loop) {
   nodes_.subscribe([this](const kube::ObjectKey& key, const kube::Node* before, const kube::Node* after) {
     node_changed(key, before, after);
   });

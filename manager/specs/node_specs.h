@@ -16,6 +16,7 @@
 #include "kube/objects.h"
 #include "kube/recorder.h"
 #include "manager/settings/settings.h"
+#include "manager/shared.h"
 #include "manager/specs/node_objects.h"
 #include "manager/specs/node_slo.h"
 #include "net/loop.h"
@@ -47,9 +48,8 @@ class NodeSpecs {
   static constexpr double kBudgetShare = 0.5;
 
   // Subscribes to what it is given: before those run.
-  NodeSpecs(net::EventLoop& loop, kube::Client& client, kube::Interner& interner, kube::Informer<kube::Node>& nodes,
-            kube::Informer<kube::NodeMetric>& metrics, Settings& settings, const base::Log& log,
-            base::Registry& registry, base::Random random, NodeSpecsOptions options);
+  NodeSpecs(const Shared& shared, kube::Informer<kube::Node>& nodes, kube::Informer<kube::NodeMetric>& metrics,
+            Settings& settings, base::Random random, NodeSpecsOptions options);
 
   void start();  // until destroyed
   void look_at(const std::string& node);

@@ -26,21 +26,20 @@ kube::InformerConfig only_state(const std::string& ns) {
 
 }  // namespace
 
-StateSource::StateSource(net::EventLoop& loop, kube::Client& client, kube::EventRecorder& recorder,
-                         kube::Interner& interner, const kube::Informer<kube::Node>& nodes, const base::Log& log,
-                         base::Registry& metrics, base::Random random, const std::string& ns,
-                         std::function<bool()> leading, std::function<void()> on_change)
+StateSource::StateSource(const Shared& shared, const kube::Informer<kube::Node>& nodes, base::Random random,
+                         const std::string& ns, std::function<bool()> leading, std::function<void()> on_change)
     : ns_(ns),
-      recorder_(recorder),
+      recorder_(shared.recorder),
       nodes_(nodes),
-      log_(log),
-      maps_(loop, client, client, log, metrics, random, only_state(ns),
-            [&interner](std::string_view bytes) { return decode_state_map(bytes, interner); }),
-      good_(metrics.gauge("tidemark_manager_state_good",
-                          "1 while the orders for the cluster and its pools are readable.")),
+      log_(shared.log),
+      maps_(shared.loop, shared.reader, shared.watcher, shared.log, shared.metrics, random, only_state(ns),
+            [&interner = shared.interner](std::string_view bytes) { return decode_state_map(bytes, interner); }),
+      good_(shared.metrics.gauge("tidemark_manager_state_good",
+                                 "1 while the orders for the cluster and its pools are readable.")),
       on_change_(std::move(on_change)),
-      overrides_({loop, recorder, metrics, ns, std::move(leading), [this] { on_change_(); }}, log),
-      scope_(loop) {
+      overrides_({shared.loop, shared.recorder, shared.metrics, ns, std::move(leading), [this] { on_change_(); }},
+                 shared.log),
+      scope_(shared.loop) {
   maps_.subscribe([this](const kube::ObjectKey&, const kube::ConfigMap*, const kube::ConfigMap* after) {
     if (taken_) take(after);
   });

@@ -12,6 +12,7 @@
 #include "kube/informer.h"
 #include "kube/objects.h"
 #include "kube/recorder.h"
+#include "manager/shared.h"
 #include "manager/state/override_watch.h"
 #include "manager/state/standing.h"
 #include "net/loop.h"
@@ -21,10 +22,8 @@ namespace tidemark::manager {
 
 class StateSource {
  public:
-  StateSource(net::EventLoop& loop, kube::Client& client, kube::EventRecorder& recorder, kube::Interner& interner,
-              const kube::Informer<kube::Node>& nodes, const base::Log& log, base::Registry& metrics,
-              base::Random random, const std::string& ns, std::function<bool()> leading,
-              std::function<void()> on_change);
+  StateSource(const Shared& shared, const kube::Informer<kube::Node>& nodes, base::Random random, const std::string& ns,
+              std::function<bool()> leading, std::function<void()> on_change);
 
   void start();  // until destroyed
   // The nodes must be there: their copies count where the ConfigMap is not.

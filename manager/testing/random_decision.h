@@ -142,38 +142,38 @@ inline policy::sell::SideBook draw_book(base::Random& random) {
 
 inline DecisionBasis draw_basis(base::Random& random, base::WallTime now) {
   DecisionBasis basis;
-  if (random.below(2) == 0) basis.labels.set(kube::Text::plain("pool"), kube::Text::plain("ours"));
-  if (random.below(2) == 0) basis.labels.set(kube::Text::plain("size"), kube::Text::plain("small"));
-  if (random.below(4) == 0) basis.strategy_annotation = R"({"cpuReclaimThresholdPercent":33})";
+  if (random.below(2) == 0) basis.node.labels.set(kube::Text::plain("pool"), kube::Text::plain("ours"));
+  if (random.below(2) == 0) basis.node.labels.set(kube::Text::plain("size"), kube::Text::plain("small"));
+  if (random.below(4) == 0) basis.node.strategy_annotation = R"({"cpuReclaimThresholdPercent":33})";
   basis.plugins.mid_resource = random.below(4) > 0;
   basis.now = now;
   basis.mono = {std::chrono::seconds(random.below(100'000))};
-  if (random.below(2) == 0) basis.origin = draw_amount(random, 30);
-  basis.revisions = {"4711", "4712", ""};
+  if (random.below(2) == 0) basis.origin.on_node = draw_amount(random, 30);
+  basis.node.revisions = {"4711", "4712", ""};
   basis.kubernetes = draw_book(random);
-  basis.yarn = draw_book(random);
-  basis.yarn_obeys = random.below(2) == 0;
-  basis.yarn_book_mark = random.below(4) == 0 ? ~std::uint64_t{0} : random.below(3);
+  basis.yarn.book = draw_book(random);
+  basis.yarn.obeys = random.below(2) == 0;
+  basis.yarn.mark = random.below(4) == 0 ? ~std::uint64_t{0} : random.below(3);
   const auto evicted = [&](std::optional<base::MonotonicTime>& last) {
     if (random.below(4) == 0) last = basis.mono + -std::chrono::seconds(random.below(300));
   };
   evicted(basis.evicted.kubernetes);
-  basis.guard = {random.below(4) == 0, random.below(4) == 0};
+  basis.in_force.guard = {random.below(4) == 0, random.below(4) == 0};
   evicted(basis.evicted.yarn);
   return basis;
 }
 
 // What people may have ordered of the node.
 inline void draw_orders(base::Random& random, DecisionBasis& basis) {
-  policy::state::SideStates& orders = basis.orders;
+  policy::state::SideStates& orders = basis.in_force.orders;
   orders.k8s = static_cast<model::NodeState>(random.below(4));
   orders.yarn = random.below(2) == 0 ? orders.k8s : static_cast<model::NodeState>(random.below(4));
   basis.kubernetes.taken_back = orders.k8s >= model::NodeState::kDraining;
-  basis.yarn.taken_back = orders.yarn >= model::NodeState::kDraining;
+  basis.yarn.book.taken_back = orders.yarn >= model::NodeState::kDraining;
   if (random.below(2) == 0) orders.classes_off = {"spark", "transcode"};
   if (random.below(2) == 0) orders.classes_drained = {"spark"};
-  basis.cuts_only = random.below(4) == 0;
-  basis.yarn_was_offered = random.below(2) == 0;
+  basis.in_force.cuts_only = random.below(4) == 0;
+  basis.node.has_yarn_offer = random.below(2) == 0;
 }
 
 }  // namespace tidemark::manager::testing

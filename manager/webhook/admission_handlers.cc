@@ -100,29 +100,29 @@ Result<void> merge_into_pod(Json& pod, const Json& patch) {
 
 std::vector<const policy::admission::ColocationProfile*> AdmissionHandlers::profiles() const {
   std::vector<const policy::admission::ColocationProfile*> list;
-  caches_.profiles.for_each(
+  context_.caches.profiles.for_each(
       [&](const kube::ObjectKey&, const ProfileObject& object) { list.push_back(&object.profile); });
   return list;
 }
 
 net::Task<std::optional<std::vector<model::Label>>> AdmissionHandlers::namespace_labels(std::string name) {
-  if (const auto* found = caches_.namespaces.find({"", name})) co_return labels_of(found->labels);
-  if (!lookups_.try_take(clock_.monotonic())) co_return std::nullopt;
-  const auto bytes = co_await reader_.get(kube::kNamespaces, "", name, kLookupLimit);
+  if (const auto* found = context_.caches.namespaces.find({"", name})) co_return labels_of(found->labels);
+  if (!lookups_.try_take(context_.clock.monotonic())) co_return std::nullopt;
+  const auto bytes = co_await context_.reader.get(kube::kNamespaces, "", name, kLookupLimit);
   if (!bytes) co_return std::nullopt;
-  const auto read = decode_namespace(*bytes, interner_);
+  const auto read = decode_namespace(*bytes, context_.interner);
   if (!read) co_return std::nullopt;
   co_return labels_of(read->labels);
 }
 
 net::Task<std::optional<policy::admission::PriorityClassValue>> AdmissionHandlers::priority_class(std::string name) {
-  const auto now = clock_.monotonic();
+  const auto now = context_.clock.monotonic();
   std::erase_if(missing_, [now](const auto& each) { return each.second <= now; });
   if (missing_.contains(name) || !lookups_.try_take(now)) co_return std::nullopt;
-  const auto bytes = co_await reader_.get(kube::kPriorityClasses, "", name, kLookupLimit);
+  const auto bytes = co_await context_.reader.get(kube::kPriorityClasses, "", name, kLookupLimit);
   if (!bytes) {
     if (bytes.error().kind == ErrorKind::kNotFound && missing_.size() < kMissingMax) {
-      missing_[name] = clock_.monotonic() + kMissingKept;
+      missing_[name] = context_.clock.monotonic() + kMissingKept;
     }
     co_return std::nullopt;
   }
@@ -145,13 +145,13 @@ net::Task<AdmissionAnswer> AdmissionHandlers::mutate_pod(AdmissionRequest reques
     std::vector<int> draws;
     for (std::size_t i = 0; i < list.size(); ++i) draws.push_back(static_cast<int>(random_.below(kPercent)));
     const auto look_up = [&](std::string_view name) -> std::optional<policy::admission::PriorityClassValue> {
-      if (const auto* held = caches_.priority_classes.find({"", std::string(name)})) {
+      if (const auto* held = context_.caches.priority_classes.find({"", std::string(name)})) {
         return policy::admission::PriorityClassValue{held->value, held->preemption_policy};
       }
       const auto at = asked.find(name);
       return at == asked.end() ? std::nullopt : std::optional(at->second);
     };
-    const auto scope = scope_of_(request.object);
+    const auto scope = context_.scope_of(request.object);
     const std::string because = policy::explain::render_text(scope);
     auto mutation = policy::admission::mutate_pod(
         settings_.rules, {request.object, known, list, draws, scope.off, look_up, merge_into_pod, because});
@@ -193,7 +193,7 @@ net::Task<AdmissionAnswer> AdmissionHandlers::validate_pod(AdmissionRequest requ
                                            .namespace_labels = std::nullopt,
                                            .profiles = list,
                                            .merge = merge_into_pod,
-                                           .enhanced = enhanced_()};
+                                           .enhanced = context_.enhanced()};
   if (labels) input.namespace_labels = std::span<const model::Label>(*labels);
   const auto violations = policy::admission::validate_pod(settings_.rules, input);
   if (violations.empty()) co_return AdmissionAnswer{};
@@ -241,10 +241,10 @@ net::Task<AdmissionAnswer> AdmissionHandlers::validate_eviction(AdmissionRequest
   const std::string uid(request.object.text_at("deleteOptions", "preconditions", "uid"));
   const policy::admission::EvictionAsked asked{request.user_node, uid};
   if (const auto refusal = policy::admission::refuse_eviction(asked)) co_return answer_of(*refusal);
-  if (!evictions_.try_take(clock_.monotonic())) {
+  if (!evictions_.try_take(context_.clock.monotonic())) {
     co_return busy_eviction();
   }
-  const auto bytes = co_await ahead_.get(kube::kPods, request.ns, request.name, kLookupLimit);
+  const auto bytes = co_await context_.ahead.get(kube::kPods, request.ns, request.name, kLookupLimit);
   if (!bytes) {
     if (bytes.error().kind == ErrorKind::kNotFound) {
       co_return eviction_refused(kNotFound, "Gone", cat("looking the pod up: ", bytes.error().message));
@@ -258,7 +258,7 @@ net::Task<AdmissionAnswer> AdmissionHandlers::validate_eviction(AdmissionRequest
   if (const auto refusal = policy::admission::refuse_eviction(asked, pod ? *pod : Json()))
     co_return answer_of(*refusal);
   if (!request.dry_run) {
-    if (const auto refusal = may_not_go_(*bytes)) co_return answer_of(*refusal);
+    if (const auto refusal = context_.may_not_go(*bytes)) co_return answer_of(*refusal);
   }
   co_return AdmissionAnswer{};
 }
@@ -269,8 +269,8 @@ AdmissionAnswer AdmissionHandlers::check_settings(const AdmissionRequest& reques
   std::vector<std::vector<model::Label>> labels;  // under the nodes below
   std::vector<policy::settings::LabelledNode> nodes;
   if (before != after) {  // else no key is looked at
-    labels.reserve(caches_.nodes.core().size());
-    caches_.nodes.for_each([&](const kube::ObjectKey&, const kube::Node& node) {
+    labels.reserve(context_.caches.nodes.core().size());
+    context_.caches.nodes.for_each([&](const kube::ObjectKey&, const kube::Node& node) {
       labels.push_back(labels_of(node.meta.labels));
       nodes.push_back({node.meta.name, labels.back()});
     });
@@ -298,7 +298,7 @@ std::vector<policy::waterline::PoolOverlap> AdmissionHandlers::pool_overlaps(
     const policy::waterline::TidemarkConfig& config) const {
   std::vector<policy::waterline::NodeLabels> nodes;
   if (config.pools.size() > 1) {
-    caches_.nodes.for_each([&](const kube::ObjectKey& key, const kube::Node& node) {
+    context_.caches.nodes.for_each([&](const kube::ObjectKey& key, const kube::Node& node) {
       nodes.push_back({model::NodeName(key.name), labels_of(node.meta.labels)});
     });
   }

@@ -62,26 +62,25 @@ struct AdmissionCaches {
 // Whether offline work of a pod is off, and by whom.
 using ScopeOfPod = std::function<policy::state::PodScopeState(const Json& pod)>;
 
+struct AdmissionContext {
+  kube::Reader& reader;
+  kube::Reader&
+      ahead;  // for what cannot wait behind the controllers' calls: a node under pressure waits for the answer
+  kube::Interner& interner;
+  const base::Clock& clock;
+  AdmissionCaches caches;
+  ScopeOfPod scope_of;
+  std::function<const policy::admission::EnhancedValidation*()> enhanced;
+  MayNotGo may_not_go;
+};
+
 // The rules by which Kubernetes merges a patch into a pod.
 Result<void> merge_into_pod(Json& pod, const Json& patch);
 
 class AdmissionHandlers {
  public:
-  // `ahead` is for what cannot wait behind the controllers' calls: a node under pressure waits for the answer.
-  AdmissionHandlers(kube::Reader& reader, kube::Reader& ahead, AdmissionCaches caches, AdmissionSettings settings,
-                    base::Random random, kube::Interner& interner, ScopeOfPod scope_of,
-                    std::function<const policy::admission::EnhancedValidation*()> enhanced, MayNotGo may_not_go,
-                    const base::Clock& clock)
-      : reader_(reader),
-        ahead_(ahead),
-        caches_(caches),
-        settings_(std::move(settings)),
-        random_(random),
-        interner_(interner),
-        scope_of_(std::move(scope_of)),
-        enhanced_(std::move(enhanced)),
-        may_not_go_(std::move(may_not_go)),
-        clock_(clock) {}
+  AdmissionHandlers(AdmissionContext context, AdmissionSettings settings, base::Random random)
+      : context_(std::move(context)), settings_(std::move(settings)), random_(random) {}
 
   net::Task<AdmissionAnswer> mutate_pod(AdmissionRequest request);
   net::Task<AdmissionAnswer> validate_pod(AdmissionRequest request);
@@ -100,16 +99,9 @@ class AdmissionHandlers {
   AdmissionAnswer check_tidemark_config(const AdmissionRequest& request) const;
   std::vector<policy::waterline::PoolOverlap> pool_overlaps(const policy::waterline::TidemarkConfig& config) const;
 
-  kube::Reader& reader_;
-  kube::Reader& ahead_;
-  AdmissionCaches caches_;
+  AdmissionContext context_;
   AdmissionSettings settings_;
   base::Random random_;
-  kube::Interner& interner_;
-  ScopeOfPod scope_of_;
-  std::function<const policy::admission::EnhancedValidation*()> enhanced_;
-  MayNotGo may_not_go_;
-  const base::Clock& clock_;
   base::TokenBucket lookups_{kLookupsPerSecond, kLookupsBurst};
   base::TokenBucket evictions_{kEvictionsPerSecond, kEvictionsBurst};
   std::map<std::string, base::MonotonicTime, std::less<>> missing_;  // PriorityClasses, and until when not to ask

@@ -42,31 +42,23 @@ bool exempt_namespace(std::string_view name, const kube::TextMap& labels) {
   return name == "kube-system" || labels.has("control-plane");
 }
 
-ProfileController::ProfileController(net::EventLoop& loop, kube::Reader& reader, kube::Watcher& watcher,
-                                     kube::Writer& writer, kube::EventRecorder& recorder,
-                                     kube::Informer<ProfileObject>& profiles,
-                                     kube::Informer<NamespaceObject>& namespaces, kube::Interner& interner,
-                                     const base::Log& log, base::Registry& metrics, base::Random random,
-                                     ProfileControllerOptions options, ScopeOfPod scope_of,
-                                     std::function<bool()> leading)
-    : loop_(loop),
-      reader_(reader),
-      writer_(writer),
-      recorder_(recorder),
-      profiles_(profiles),
-      namespaces_(namespaces),
-      log_(log),
+ProfileController::ProfileController(const Shared& shared, ProfileContext context, base::Random random,
+                                     ProfileControllerOptions options)
+    : loop_(shared.loop),
+      reader_(shared.reader),
+      writer_(shared.writer),
+      recorder_(shared.recorder),
+      context_(std::move(context)),
+      log_(shared.log),
       options_(options),
-      scope_of_(std::move(scope_of)),
-      leading_(std::move(leading)),
-      pods_(loop, reader, watcher, log_, metrics, random.fork(), pending_pods(),
-            [&interner](std::string_view bytes) { return decode_pending_pod(bytes, interner); }),
-      queue_(loop, metrics, "profiles", random.fork()),
+      pods_(shared.loop, shared.reader, shared.watcher, log_, shared.metrics, random.fork(), pending_pods(),
+            [&interner = shared.interner](std::string_view bytes) { return decode_pending_pod(bytes, interner); }),
+      queue_(shared.loop, shared.metrics, "profiles", random.fork()),
       updates_(options.updates_per_second, options.update_burst),
-      caught_up_(metrics.counter("tidemark_profile_pods_caught_up_total",
-                                 "Pods that missed the webhook and got their profile afterwards.")),
-      failed_(metrics.counter("tidemark_profile_failures_total", "Pods that could not be caught up with.")),
-      scope_(loop) {
+      caught_up_(shared.metrics.counter("tidemark_profile_pods_caught_up_total",
+                                        "Pods that missed the webhook and got their profile afterwards.")),
+      failed_(shared.metrics.counter("tidemark_profile_failures_total", "Pods that could not be caught up with.")),
+      scope_(shared.loop) {
   pods_.subscribe([this](const kube::ObjectKey& key, const PendingPod* before, const PendingPod* after) {
     if (after != nullptr) {
       queue_.add(key_of(key));
@@ -74,7 +66,8 @@ ProfileController::ProfileController(net::EventLoop& loop, kube::Reader& reader,
       looked_at_.erase(std::string(before->uid));
     }
   });
-  profiles_.subscribe([this](const kube::ObjectKey&, const ProfileObject*, const ProfileObject*) { look_all(); });
+  context_.profiles.subscribe(
+      [this](const kube::ObjectKey&, const ProfileObject*, const ProfileObject*) { look_all(); });
 }
 
 void ProfileController::start() {
@@ -84,7 +77,7 @@ void ProfileController::start() {
 }
 
 void ProfileController::look_all() {
-  if (!profiles_.synced() || !namespaces_.synced()) return;
+  if (!context_.profiles.synced() || !context_.namespaces.synced()) return;
   pods_.for_each([this](const kube::ObjectKey& key, const PendingPod&) { queue_.add(key_of(key)); });
 }
 
@@ -97,12 +90,12 @@ net::Task<void> ProfileController::look_now_and_then() {
 
 std::vector<const policy::admission::ColocationProfile*> ProfileController::matching(const PendingPod& pod) const {
   std::vector<const policy::admission::ColocationProfile*> found;
-  const auto* ns = namespaces_.find({"", std::string(pod.meta.ns)});
+  const auto* ns = context_.namespaces.find({"", std::string(pod.meta.ns)});
   if (ns == nullptr || exempt_namespace(pod.meta.ns, ns->labels)) return found;
   const auto namespace_labels = labels_of(ns->labels);
   const auto labels = labels_of(pod.labels);
   const auto mark = policy::admission::read_mark(pod.mark);
-  profiles_.for_each([&](const kube::ObjectKey&, const ProfileObject& object) {
+  context_.profiles.for_each([&](const kube::ObjectKey&, const ProfileObject& object) {
     const policy::admission::ColocationProfile& profile = object.profile;
     if (!options_.by_default && !profile.controller_managed) return;
     if (mark.knows(profile.name)) return;
@@ -119,14 +112,14 @@ std::uint64_t ProfileController::fingerprint(const PendingPod& pod) const {
   if (profiles.empty()) return 0;
   std::string text;
   for (const auto* profile : profiles) {
-    const auto* object = profiles_.find({"", profile->name});
+    const auto* object = context_.profiles.find({"", profile->name});
     text += cat(profile->name, "@", object == nullptr ? "" : object->meta.resource_version, ";");
   }
   return base::TextHash().add(text).value() | 1;
 }
 
 net::Task<void> ProfileController::work() {
-  while (!profiles_.synced() || !namespaces_.synced() || !pods_.synced()) {
+  while (!context_.profiles.synced() || !context_.namespaces.synced() || !pods_.synced()) {
     co_await pods_.wait_synced(std::chrono::seconds(1));
     co_await loop_.sleep(std::chrono::milliseconds(100));
   }
@@ -161,7 +154,7 @@ void ProfileController::tell_denied(const std::string& key, const Error& error) 
 }
 
 net::Task<Result<void>> ProfileController::catch_up(std::string key) {
-  if (!leading_()) co_return Result<void>();
+  if (!context_.leading()) co_return Result<void>();
   const auto* cached = pods_.find(key_from(key));
   if (cached == nullptr) co_return Result<void>();
   const std::uint64_t print = fingerprint(*cached);
@@ -185,15 +178,15 @@ net::Task<Result<void>> ProfileController::catch_up(std::string key) {
   TM_CO_TRY_VOID(policy::admission::check_pod(pod));
   // After the wait everything is asked again; the pod may be another one by now.
   cached = pods_.find(name);
-  if (!leading_() || cached == nullptr || pod.text_at("metadata", "uid") != cached->uid.view())
+  if (!context_.leading() || cached == nullptr || pod.text_at("metadata", "uid") != cached->uid.view())
     co_return Result<void>();
   const auto profiles = matching(*cached);
-  const auto* ns = namespaces_.find({"", name.ns});
+  const auto* ns = context_.namespaces.find({"", name.ns});
   if (profiles.empty() || ns == nullptr) co_return Result<void>();
   const auto labels = labels_of(ns->labels);
   policy::admission::CatchUp done =
       policy::admission::catch_up({pod, std::span<const model::Label>(labels), profiles, options_.parity,
-                                   merge_into_pod, scope_of_(pod).off, options_.while_off});
+                                   merge_into_pod, context_.scope_of(pod).off, options_.while_off});
   const std::uint64_t now = fingerprint(*cached);
   if (!done.patch.is_null()) {
     done.patch["metadata"]["uid"] = Json(uid);

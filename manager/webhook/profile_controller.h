@@ -19,6 +19,7 @@
 #include "kube/informer.h"
 #include "kube/recorder.h"
 #include "kube/work_queue.h"
+#include "manager/shared.h"
 #include "manager/webhook/admission_handlers.h"
 #include "manager/webhook/webhook_objects.h"
 #include "net/loop.h"
@@ -35,14 +36,17 @@ struct ProfileControllerOptions {
   policy::admission::WhileOff while_off = policy::admission::WhileOff::kWait;
 };
 
+struct ProfileContext {
+  kube::Informer<ProfileObject>& profiles;
+  kube::Informer<NamespaceObject>& namespaces;
+  ScopeOfPod scope_of;
+  std::function<bool()> leading;
+};
+
 class ProfileController {
  public:
-  // `exempt`: namespaces whose pods the webhook is not asked about either.
-  ProfileController(net::EventLoop& loop, kube::Reader& reader, kube::Watcher& watcher, kube::Writer& writer,
-                    kube::EventRecorder& recorder, kube::Informer<ProfileObject>& profiles,
-                    kube::Informer<NamespaceObject>& namespaces, kube::Interner& interner, const base::Log& log,
-                    base::Registry& metrics, base::Random random, ProfileControllerOptions options, ScopeOfPod scope_of,
-                    std::function<bool()> leading);
+  ProfileController(const Shared& shared, ProfileContext context, base::Random random,
+                    ProfileControllerOptions options);
 
   void start();     // until destroyed; after the caches of profiles and namespaces were started
   void look_all();  // leadership may have changed
@@ -60,12 +64,9 @@ class ProfileController {
   kube::Reader& reader_;
   kube::Writer& writer_;
   kube::EventRecorder& recorder_;
-  kube::Informer<ProfileObject>& profiles_;
-  kube::Informer<NamespaceObject>& namespaces_;
+  ProfileContext context_;
   base::Log log_;
   ProfileControllerOptions options_;
-  ScopeOfPod scope_of_;
-  std::function<bool()> leading_;
   kube::Informer<PendingPod> pods_;
   kube::WorkQueue queue_;
   base::TokenBucket updates_;

@@ -33,32 +33,30 @@ bool labelled(const kube::ConfigMap& map) {
 
 }  // namespace
 
-SettingsWatch::SettingsWatch(net::EventLoop& loop, kube::Reader& reader, kube::Watcher& watcher,
-                             kube::EventRecorder& recorder, kube::Interner& interner, const base::Log& log,
-                             base::Registry& metrics, base::Random random, SettingsWatchOptions options)
+SettingsWatch::SettingsWatch(const Shared& shared, base::Random random, SettingsWatchOptions options)
     : options_(std::move(options)),
-      loop_(loop),
-      recorder_(recorder),
-      log_(log),
-      metrics_(metrics),
-      settings_(loop, reader, watcher, log_, metrics, random.fork(),
+      loop_(shared.loop),
+      recorder_(shared.recorder),
+      log_(shared.log),
+      metrics_(shared.metrics),
+      settings_(shared.loop, shared.reader, shared.watcher, log_, metrics_, random.fork(),
                 only(options_.config_namespace, options_.config_name, "webhook-settings"),
-                [&interner](std::string_view bytes) {
+                [&interner = shared.interner](std::string_view bytes) {
                   kube::MetaFields fields;
                   fields.labels = {model::kConfigMapTypeLabel};
                   return kube::decode_config_map(bytes, fields, {model::kColocationConfigKey}, interner);
                 }),
-      ours_(loop, reader, watcher, log_, metrics, random.fork(),
+      ours_(shared.loop, shared.reader, shared.watcher, log_, metrics_, random.fork(),
             only(options_.config_namespace, model::kTidemarkConfigName, "webhook-tidemark-config"),
-            [&interner](std::string_view bytes) {
+            [&interner = shared.interner](std::string_view bytes) {
               kube::MetaFields fields;
               fields.labels = {model::kConfigMapTypeLabel};
               return kube::decode_config_map(bytes, fields, {model::kTidemarkConfigKey}, interner);
             }),
-      orders_(loop, reader, watcher, log_, metrics, random.fork(),
+      orders_(shared.loop, shared.reader, shared.watcher, log_, metrics_, random.fork(),
               only(options_.config_namespace, model::kStateName, "webhook-state"),
-              [&interner](std::string_view bytes) { return decode_state_map(bytes, interner); }),
-      scope_(loop) {
+              [&interner = shared.interner](std::string_view bytes) { return decode_state_map(bytes, interner); }),
+      scope_(shared.loop) {
   settings_.subscribe([this](const kube::ObjectKey&, const kube::ConfigMap*, const kube::ConfigMap* after) {
     take_settings(after);
     watch_label(options_.config_name, after);
@@ -71,9 +69,9 @@ SettingsWatch::SettingsWatch(net::EventLoop& loop, kube::Reader& reader, kube::W
       [this](const kube::ObjectKey&, const kube::ConfigMap*, const kube::ConfigMap* after) { take_orders(after); });
   if (!options_.enhanced_name.empty()) {
     enhanced_ = std::make_unique<kube::Informer<kube::ConfigMap>>(
-        loop, reader, watcher, log_, metrics, random.fork(),
+        shared.loop, shared.reader, shared.watcher, log_, metrics_, random.fork(),
         only(options_.enhanced_namespace, options_.enhanced_name, "webhook-enhanced-settings"),
-        [&interner](std::string_view bytes) {
+        [&interner = shared.interner](std::string_view bytes) {
           return kube::decode_config_map(bytes, {}, {"enable", "rules"}, interner);
         });
     enhanced_->subscribe(

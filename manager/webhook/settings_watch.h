@@ -16,6 +16,7 @@
 #include "kube/objects.h"
 #include "kube/recorder.h"
 #include "manager/settings/revision.h"
+#include "manager/shared.h"
 #include "net/loop.h"
 #include "policy/admission/validate_pod.h"
 #include "policy/sell/overcommit/strategy.h"
@@ -36,9 +37,7 @@ struct SettingsWatchOptions {
 
 class SettingsWatch {
  public:
-  SettingsWatch(net::EventLoop& loop, kube::Reader& reader, kube::Watcher& watcher, kube::EventRecorder& recorder,
-                kube::Interner& interner, const base::Log& log, base::Registry& metrics, base::Random random,
-                SettingsWatchOptions options);
+  SettingsWatch(const Shared& shared, base::Random random, SettingsWatchOptions options);
 
   void start();  // until destroyed
 

@@ -193,27 +193,26 @@ base::Duration StepsInARow::rest_after_another() {
   return rest_;
 }
 
-WebhookCertificates::WebhookCertificates(net::EventLoop& loop, kube::Reader& reader, kube::Watcher& watcher,
-                                         kube::Writer& writer, const base::Log& log, base::Registry& metrics,
-                                         base::Random random, CertificateOptions options, Context context)
-    : loop_(loop),
-      writer_(writer),
-      log_(log),
+WebhookCertificates::WebhookCertificates(const Shared& shared, base::Random random, CertificateOptions options,
+                                         Context context)
+    : loop_(shared.loop),
+      writer_(shared.writer),
+      log_(shared.log),
       options_(std::move(options)),
       context_(std::move(context)),
-      expires_(metrics.gauge("tidemark_webhook_certificate_expires_seconds",
-                             "When the serving certificate of the webhooks ends, in seconds of Unix time.")),
-      steps_failed_(metrics.counter("tidemark_webhook_certificate_failures_total",
-                                    "Certificates of the webhooks that could not be made, stored or read.")),
-      changed_(loop),
-      scope_(loop) {
+      expires_(shared.metrics.gauge("tidemark_webhook_certificate_expires_seconds",
+                                    "When the serving certificate of the webhooks ends, in seconds of Unix time.")),
+      steps_failed_(shared.metrics.counter("tidemark_webhook_certificate_failures_total",
+                                           "Certificates of the webhooks that could not be made, stored or read.")),
+      changed_(shared.loop),
+      scope_(shared.loop) {
   if (from_files()) return;
   kube::InformerConfig config;
   config.resource = kube::kSecrets;
   config.ns = options_.secret_namespace;
   config.field_selector = cat("metadata.name=", options_.secret_name);
-  secrets_ = std::make_unique<kube::Informer<SecretObject>>(loop, reader, watcher, log_, metrics, random,
-                                                            std::move(config), decode_secret);
+  secrets_ = std::make_unique<kube::Informer<SecretObject>>(shared.loop, shared.reader, shared.watcher, log_,
+                                                            shared.metrics, random, std::move(config), decode_secret);
   secrets_->subscribe([this](const kube::ObjectKey&, const SecretObject*, const SecretObject* after) { take(after); });
 }
 

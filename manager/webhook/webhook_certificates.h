@@ -22,6 +22,7 @@
 #include "base/result.h"
 #include "kube/client.h"
 #include "kube/informer.h"
+#include "manager/shared.h"
 #include "manager/webhook/webhook_objects.h"
 #include "net/loop.h"
 #include "net/tls.h"
@@ -84,9 +85,7 @@ class WebhookCertificates {
     std::function<void()> on_bundle;
   };
 
-  WebhookCertificates(net::EventLoop& loop, kube::Reader& reader, kube::Watcher& watcher, kube::Writer& writer,
-                      const base::Log& log, base::Registry& metrics, base::Random random, CertificateOptions options,
-                      Context context);
+  WebhookCertificates(const Shared& shared, base::Random random, CertificateOptions options, Context context);
 
   // With files: that they can be used now. What the server is to listen with; throw-away material where the Secret has
   // not been read yet.

@@ -169,36 +169,30 @@ bool covers(const Json& there, const Json& wanted) {
   return there == wanted;
 }
 
-WebhookConfigurations::WebhookConfigurations(net::EventLoop& loop, kube::Reader& reader, kube::Watcher& watcher,
-                                             kube::Writer& writer, kube::EventRecorder& recorder, const base::Log& log,
-                                             base::Registry& metrics, base::Random random, ConfigurationOptions options,
+WebhookConfigurations::WebhookConfigurations(const Shared& shared, base::Random random, ConfigurationOptions options,
                                              Context context)
-    : loop_(loop),
-      writer_(writer),
-      recorder_(recorder),
-      log_(log),
+    : shared_(shared),
+      log_(shared.log),
       options_(std::move(options)),
       context_(std::move(context)),
-      mutating_(make_side(kube::kMutatingWebhooks, options_.mutating_name, options_.pods_mutated, reader, watcher,
-                          metrics, random.fork(), {})),
+      mutating_(make_side(kube::kMutatingWebhooks, options_.mutating_name, options_.pods_mutated, random.fork(), {})),
       validating_(make_side(kube::kValidatingWebhooks, options_.validating_name,
-                            options_.pods_validated || options_.settings_validated, reader, watcher, metrics,
-                            random.fork(), {})),
+                            options_.pods_validated || options_.settings_validated, random.fork(), {})),
       kept_{&mutating_, &validating_},
-      writes_(metrics.counter("tidemark_webhook_configuration_writes_total",
-                              "Writes of the objects that tell the API server about the webhooks.")),
-      registered_gauge_(
-          metrics.gauge("tidemark_webhook_registered", "1 while the webhooks are registered at the API server.")),
-      evictions_gauge_(metrics.gauge("tidemark_webhook_evictions_registered",
-                                     "1 while the webhook for evictions by node agents is registered.")),
-      changed_(loop),
-      scope_(loop) {
+      writes_(shared.metrics.counter("tidemark_webhook_configuration_writes_total",
+                                     "Writes of the objects that tell the API server about the webhooks.")),
+      registered_gauge_(shared.metrics.gauge("tidemark_webhook_registered",
+                                             "1 while the webhooks are registered at the API server.")),
+      evictions_gauge_(shared.metrics.gauge("tidemark_webhook_evictions_registered",
+                                            "1 while the webhook for evictions by node agents is registered.")),
+      changed_(shared.loop),
+      scope_(shared.loop) {
   if (!options_.agent_account.empty()) {
     kube::InformerConfig config;
     config.name = "webhook-evictions";
     config.may_be_absent = true;  // a role that knows of no agents does not show it
-    evictions_.emplace(make_side(kube::kValidatingWebhooks, options_.evictions_name, false, reader, watcher, metrics,
-                                 random.fork(), std::move(config)));
+    evictions_.emplace(
+        make_side(kube::kValidatingWebhooks, options_.evictions_name, false, random.fork(), std::move(config)));
     evictions_->fails_closed = true;
     kept_.push_back(&*evictions_);
   }
@@ -212,14 +206,14 @@ WebhookConfigurations::WebhookConfigurations(net::EventLoop& loop, kube::Reader&
 }
 
 WebhookConfigurations::Side WebhookConfigurations::make_side(const kube::Resource& resource, const std::string& name,
-                                                             bool needed, kube::Reader& reader, kube::Watcher& watcher,
-                                                             base::Registry& metrics, base::Random random,
+                                                             bool needed, base::Random random,
                                                              kube::InformerConfig config) {
   config.resource = resource;
   config.field_selector = cat("metadata.name=", name);
   return {resource, name,
-          std::make_unique<kube::Informer<WebhookConfigurationObject>>(loop_, reader, watcher, log_, metrics, random,
-                                                                       std::move(config), decode_webhook_configuration),
+          std::make_unique<kube::Informer<WebhookConfigurationObject>>(shared_.loop, shared_.reader, shared_.watcher,
+                                                                       log_, shared_.metrics, random, std::move(config),
+                                                                       decode_webhook_configuration),
           needed};
 }
 
@@ -282,7 +276,7 @@ net::Task<WebhookConfigurations::Kept> WebhookConfigurations::keep_side(Side& si
   }
   if (!context_.leading()) co_return Kept::kNotYet;
   if (side.last == wanted) {
-    const auto answer = side.brake.ask(loop_.clock().monotonic());
+    const auto answer = side.brake.ask(shared_.loop.clock().monotonic());
     if (answer == RepairBrake::Answer::kWait) co_return Kept::kNotYet;
     if (answer == RepairBrake::Answer::kGoAndTell) {
       log_.error("another writer keeps changing the webhooks' registration: two managers on one cluster?",
@@ -301,7 +295,7 @@ net::Task<WebhookConfigurations::Kept> WebhookConfigurations::keep_side(Side& si
     }
     co_return Kept::kNotYet;
   }
-  side.brake.wrote(loop_.clock().monotonic());
+  side.brake.wrote(shared_.loop.clock().monotonic());
   side.last = std::move(wanted);
   side.given_up = false;
   writes_.add();
@@ -316,7 +310,7 @@ bool WebhookConfigurations::others_make(Side& side, bool there) const {
     return false;
   }
   if (!side.seen) return true;
-  const auto now = loop_.clock().monotonic();
+  const auto now = shared_.loop.clock().monotonic();
   if (!side.gone_since) side.gone_since = now;
   return now - *side.gone_since < kGoneFor;
 }
@@ -373,10 +367,10 @@ net::Task<Result<Json>> WebhookConfigurations::send(const Side& side, bool creat
   how.dry_run = dry_run;
   Result<std::string> written;
   if (create) {
-    written = co_await writer_.create(side.resource, std::move(body), std::move(how), "", kWriteLimit);
+    written = co_await shared_.writer.create(side.resource, std::move(body), std::move(how), "", kWriteLimit);
   } else {
-    written = co_await writer_.patch(side.resource, side.name, kube::PatchType::kMerge, std::move(body), std::move(how),
-                                     kWriteLimit);
+    written = co_await shared_.writer.patch(side.resource, side.name, kube::PatchType::kMerge, std::move(body),
+                                            std::move(how), kWriteLimit);
   }
   if (!written) co_return std::unexpected(std::move(written).error());
   auto object = decode_webhook_configuration(*written);

@@ -23,6 +23,7 @@
 #include "kube/client.h"
 #include "kube/informer.h"
 #include "kube/recorder.h"
+#include "manager/shared.h"
 #include "manager/webhook/webhook_objects.h"
 #include "net/loop.h"
 
@@ -73,9 +74,7 @@ class WebhookConfigurations {
     std::function<void()> on_change;  // what trusted() answers may have changed
   };
 
-  WebhookConfigurations(net::EventLoop& loop, kube::Reader& reader, kube::Watcher& watcher, kube::Writer& writer,
-                        kube::EventRecorder& recorder, const base::Log& log, base::Registry& metrics,
-                        base::Random random, ConfigurationOptions options, Context context);
+  WebhookConfigurations(const Shared& shared, base::Random random, ConfigurationOptions options, Context context);
 
   void set_url(std::string url) { options_.url = std::move(url); }
   void start();  // until destroyed
@@ -106,12 +105,10 @@ class WebhookConfigurations {
   net::Task<Result<Json>> send(const Side& side, bool create, std::string body, bool dry_run);
   Kept give_up(Side& side, std::string_view why);
   bool others_make(Side& side, bool there) const;
-  Side make_side(const kube::Resource& resource, const std::string& name, bool needed, kube::Reader& reader,
-                 kube::Watcher& watcher, base::Registry& metrics, base::Random random, kube::InformerConfig config);
+  Side make_side(const kube::Resource& resource, const std::string& name, bool needed, base::Random random,
+                 kube::InformerConfig config);
 
-  net::EventLoop& loop_;
-  kube::Writer& writer_;
-  kube::EventRecorder& recorder_;
+  Shared shared_;
   base::Log log_;
   ConfigurationOptions options_;
   Context context_;

@@ -185,7 +185,7 @@ class KeptTest : public ::testing::Test {
     ConfigurationOptions of_agents = options();
     of_agents.agent_account = std::move(account);
     configurations = std::make_unique<WebhookConfigurations>(
-        loop, server, server, server, recorder, log, metrics, base::Random(1), of_agents,
+        Shared{loop, server, server, server, recorder, interner, log, metrics}, base::Random(1), of_agents,
         WebhookConfigurations::Context{.leading = [this] { return leading; },
                                        .ready = [] { return true; },
                                        .bundle = [] { return std::optional<std::string>("PEM"); },
@@ -202,6 +202,7 @@ class KeptTest : public ::testing::Test {
   base::Registry metrics;
   HookServer server;
   kube::EventRecorder recorder{loop, server, log, metrics, "test"};
+  kube::Interner interner;
   bool leading = true;
   std::unique_ptr<WebhookConfigurations> configurations;
 };

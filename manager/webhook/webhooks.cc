@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "kube/recorder.h"
+#include "manager/shared.h"
 #include "manager/webhook/admission_handlers.h"
 #include "manager/webhook/profile_controller.h"
 #include "manager/webhook/settings_watch.h"
@@ -110,26 +111,29 @@ class RunningWebhooks final : public Webhooks {
         context_(std::move(context)),
         interner_(metrics, "webhooks"),
         recorder_(loop, client, log_, metrics, std::string(kComponent)),
+        shared_{loop, client, client, client, recorder_, interner_, log_, metrics},
         profiles_(loop, client, client, log_, metrics, random.fork(), profile_informer(), decode_profile),
         namespaces_(loop, client, client, log_, metrics, random.fork(), informer(kube::kNamespaces),
                     [this](std::string_view bytes) { return decode_namespace(bytes, interner_); }),
         priority_classes_(loop, client, client, log_, metrics, random.fork(), informer(kube::kPriorityClasses),
                           decode_priority_class),
-        settings_(loop, client, client, recorder_, interner_, log_, metrics, random.fork(),
-                  watch_options(options_, context_)),
-        handlers_(
-            client, client.ahead(), {profiles_, namespaces_, priority_classes_, context_.nodes},
-            admission_settings(options_, context_), random.fork(), interner_,
-            [this](const Json& pod) { return settings_.scope_of(pod); }, [this] { return settings_.enhanced(); },
-            context_.may_not_go, loop.clock()),
-        configurations_(loop, client, client, client, recorder_, log_, metrics, random.fork(),
-                        configuration_options(options_),
+        settings_(shared_, random.fork(), watch_options(options_, context_)),
+        handlers_({.reader = client,
+                   .ahead = client.ahead(),
+                   .interner = interner_,
+                   .clock = loop.clock(),
+                   .caches = {profiles_, namespaces_, priority_classes_, context_.nodes},
+                   .scope_of = [this](const Json& pod) { return settings_.scope_of(pod); },
+                   .enhanced = [this] { return settings_.enhanced(); },
+                   .may_not_go = context_.may_not_go},
+                  admission_settings(options_, context_), random.fork()),
+        configurations_(shared_, random.fork(), configuration_options(options_),
                         {.leading = context_.leading,
                          .ready = [this] { return certificates_.ready() && not_answering().empty(); },
                          .bundle = [this] { return certificates_.bundle(); },
                          .on_change = [this] { certificates_.look(); }}),
         certificates_(
-            loop, client, client, client, log_, metrics, random.fork(), certificate_options(options_),
+            shared_, random.fork(), certificate_options(options_),
             {.leading = context_.leading,
              // If another program registers the webhooks, it decides about trust.
              .trusted = [this](std::string_view pem) { return !options_.registers || configurations_.trusted(pem); },
@@ -145,17 +149,20 @@ class RunningWebhooks final : public Webhooks {
       reconciler.updates_per_second = options_.pod_updates_per_second;
       reconciler.update_burst = options_.pod_update_burst;
       reconciler_ = std::make_unique<ProfileController>(
-          loop, client, client, client, recorder_, profiles_, namespaces_, interner_, log_, metrics, random.fork(),
-          reconciler, [this](const Json& pod) { return settings_.scope_of(pod); }, context_.leading);
+          shared_,
+          ProfileContext{.profiles = profiles_,
+                         .namespaces = namespaces_,
+                         .scope_of = [this](const Json& pod) { return settings_.scope_of(pod); },
+                         .leading = context_.leading},
+          random.fork(), reconciler);
     }
-    metrics_ = &metrics;
   }
 
   Result<void> listen() {
     WebhookServerConfig config;
     config.listen = options_.listen;
     TM_TRY(config.tls, certificates_.first());
-    TM_TRY(server_, WebhookServer::listen(loop_, log_, *metrics_, std::move(config), handlers_,
+    TM_TRY(server_, WebhookServer::listen(loop_, log_, shared_.metrics, std::move(config), handlers_,
                                           [this] { return not_answering(); }));
     if (!options_.host.empty()) {
       const bool v6 = options_.host.find(':') != std::string::npos && !options_.host.starts_with('[');
@@ -223,11 +230,11 @@ class RunningWebhooks final : public Webhooks {
 
   net::EventLoop& loop_;
   base::Log log_;
-  base::Registry* metrics_ = nullptr;
   WebhookOptions options_;
   WebhookContext context_;
   kube::Interner interner_;
   kube::EventRecorder recorder_;
+  Shared shared_;
   kube::Informer<ProfileObject> profiles_;
   kube::Informer<NamespaceObject> namespaces_;
   kube::Informer<PriorityClassObject> priority_classes_;

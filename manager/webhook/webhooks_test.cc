@@ -87,10 +87,15 @@ class WebhooksTest : public ::testing::Test {
     settings.zones = [](std::string_view) { return policy::waterline::Zones(); };
     settings.agent_account = "agent";
     return std::make_unique<AdmissionHandlers>(
-        reader == nullptr ? *client : *reader, reader == nullptr ? *client : *reader,
-        AdmissionCaches{*profiles, *namespaces, *classes, *nodes}, settings, base::Random(3), interner,
-        [](const Json&) { return policy::state::PodScopeState(); }, [] { return nullptr; },
-        [this](std::string_view) { return limit; }, clock);
+        AdmissionContext{.reader = reader == nullptr ? *client : *reader,
+                         .ahead = reader == nullptr ? *client : *reader,
+                         .interner = interner,
+                         .clock = clock,
+                         .caches = {*profiles, *namespaces, *classes, *nodes},
+                         .scope_of = [](const Json&) { return policy::state::PodScopeState(); },
+                         .enhanced = [] { return nullptr; },
+                         .may_not_go = [this](std::string_view) { return limit; }},
+        settings, base::Random(3));
   }
   std::optional<policy::admission::EvictionRefusal> limit{};  // that is answered for a pod that may be evicted
   AdmissionAnswer ask(net::Task<AdmissionAnswer> task) { return net::testing::run_task(loop, clock, std::move(task)); }
@@ -354,7 +359,7 @@ TEST_F(EvictionsTest, EnforcesARate) {
     net::Task<Result<std::string>> list(const kube::Resource&, kube::ListOptions,
                                         std::function<Result<void>(std::string_view)>, std::function<void()>,
                                         base::Duration) override {
-      co_return fail(ErrorKind::kUnavailable, "nobody lists here");
+      co_return fail(ErrorKind::kUnavailable, "this reader has no lists");
     }
     int gets = 0;
 
@@ -398,8 +403,9 @@ class ReconcilerTest : public WebhooksTest {
     options.by_default = by_default;
     if (writer == nullptr) writer = client.get();
     reconciler = std::make_unique<ProfileController>(
-        loop, *client, *client, *writer, *recorder, *profiles, *namespaces, interner, log, metrics, base::Random(4),
-        options, [this](const Json&) { return pod_scope; }, [this] { return leading; });
+        Shared{loop, *client, *client, *writer, *recorder, interner, log, metrics},
+        ProfileContext{*profiles, *namespaces, [this](const Json&) { return pod_scope; }, [this] { return leading; }},
+        base::Random(4), options);
     follow();
     reconciler->start();
     run_for(3s);

@@ -305,9 +305,7 @@ void apply_back_off(const OfferInput& input, const model::LedgerConfig& ledger, 
   if (offer.stopped || plan.action != PlanAction::kPublish || !plan.origin) return;
   const BackOffLeft left = back_off_left(input.pool.settings, input.evicted, input.mono);
   if (!left.any()) return;
-  for (const auto& side : {left.kubernetes, left.yarn}) {
-    if (side) sooner(offer.again_after, *side);
-  }
+  for (const auto& side : {left.kubernetes, left.yarn}) sooner(offer.again_after, side);
   const Resources origin = *plan.origin;
   const auto published = plan.publish;
   const auto yarn = offer.yarn_offer;

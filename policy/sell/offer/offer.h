@@ -57,6 +57,7 @@ struct PoolNow {
 struct OriginBefore {
   std::optional<model::Resources> on_node;  // in the node's annotation
   std::optional<model::Resources> least;    // the lowest possible one of the node at this hour in recent days
+  bool operator==(const OriginBefore&) const = default;
 };
 
 struct YarnSide {
@@ -65,6 +66,7 @@ struct YarnSide {
   // leaves to it: nothing over-reported, and no strict ledger, which needs both sides.
   bool obeys = false;
   std::uint64_t mark = 0;  // of the text of the book, with its operator's renewals
+  bool operator==(const YarnSide&) const = default;
 };
 
 struct OfferInput {
