@@ -3,7 +3,7 @@
 #include <csignal>
 
 #include "base/text.h"
-#include "cli/check_ledger.h"
+#include "cli/yarn/check_ledger.h"
 #include "main/cluster.h"
 #include "main/hadoop_folder.h"
 #include "main/kerberos.h"

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "cli/node_manager_site.h"
+#include "cli/yarn/node_manager_site.h"
 #include "hadoop/yarn_site.h"
 #include "kube/config.h"
 #include "linux/cgroup/group.h"

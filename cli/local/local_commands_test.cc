@@ -22,7 +22,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::string_view kMerge = "application/merge-patch+json";
+constexpr std::string_view kMergePatch = "application/merge-patch+json";
 constexpr std::string_view kPodsPath = "/api/v1/namespaces/default/pods";
 constexpr std::string_view kJobsPath = "/apis/batch/v1/namespaces/default/jobs";
 
@@ -97,7 +97,7 @@ class LocalCommandsTest : public ::testing::Test {
     call(
         "PATCH", base::cat(kPodsPath, "/", pod, "/status"),
         R"({"status":{"phase":"Running","containerStatuses":[{"name":"main","image":"local","imageID":"","restartCount":0,"ready":true,"state":{"running":{}}}]}})",
-        kMerge);
+        kMergePatch);
   }
 
   base::testing::Clock clock;
@@ -214,12 +214,12 @@ class LocalLogsTest : public LocalCommandsTest {
              R"({"status":{"phase":")", exit_code == 0 ? "Succeeded" : "Failed",
              R"(","containerStatuses":[{"name":"main","image":"local","imageID":"","restartCount":0,"ready":false,)",
              R"("state":{"terminated":{"exitCode":)", exit_code, "}}}]}}"),
-         kMerge);
+         kMergePatch);
     if (!job.empty()) {
       call("PATCH", base::cat(kJobsPath, "/", job, "/status"),
            base::cat(R"({"status":{"conditions":[{"type":")", exit_code == 0 ? "Complete" : "Failed",
                      R"(","status":"True"}]}})"),
-           kMerge);
+           kMergePatch);
     }
   }
 
@@ -368,7 +368,7 @@ TEST_F(LocalLogsTest, TopReadsTheMachine) {
       "PATCH", "/api/v1/nodes/n/status",
       R"({"status":{"capacity":{"cpu":"8","memory":"32Gi"},"allocatable":{"kubernetes.io/batch-cpu":"3000","kubernetes.io/batch-memory":"8Gi","kubernetes.io/mid-cpu":"2500"},
            "conditions":[{"type":"Ready","status":"True"},{"type":"TidemarkIsolation","status":"True","reason":"Enforcing"}]}})",
-      kMerge);
+      kMergePatch);
   const std::string now = base::format_rfc3339(clock.wall());
   call(
       "POST", "/apis/slo.koordinator.sh/v1alpha1/nodemetrics",

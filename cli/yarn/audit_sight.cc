@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "base/text.h"
-#include "cli/audit.h"
-#include "cli/audit_amounts.h"
+#include "cli/yarn/audit.h"
+#include "cli/yarn/audit_amounts.h"
 
 namespace tidemark::cli {
 namespace {

@@ -1,5 +1,5 @@
 // The check against the API server in memory: what it does while looks fail. Its arithmetic is in audit_test.
-#include "cli/check_ledger.h"
+#include "cli/yarn/check_ledger.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "cli/audit_settings.h"
+#include "cli/yarn/audit_settings.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 #include "base/yaml.h"
-#include "cli/audit_read.h"
+#include "cli/yarn/audit_read.h"
 
 namespace tidemark::cli {
 namespace {

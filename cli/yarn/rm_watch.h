@@ -15,7 +15,7 @@
 #include "base/json.h"
 #include "base/random.h"
 #include "base/result.h"
-#include "cli/audit.h"
+#include "cli/yarn/audit.h"
 #include "hadoop/resource_manager.h"
 #include "kube/client.h"
 #include "net/loop.h"

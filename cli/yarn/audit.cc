@@ -1,10 +1,10 @@
-#include "cli/audit.h"
+#include "cli/yarn/audit.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "base/text.h"
-#include "cli/audit_amounts.h"
+#include "cli/yarn/audit_amounts.h"
 
 namespace tidemark::cli {
 namespace {

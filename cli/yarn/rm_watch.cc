@@ -1,11 +1,10 @@
-#include "cli/rm_watch.h"
+#include "cli/yarn/rm_watch.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "base/text.h"
 #include "kube/decode.h"
-#include "kube/objects.h"
 #include "model/names.h"
 #include "yarn_operator/objects.h"
 
@@ -34,8 +33,8 @@ RmWatch::RmWatch(net::EventLoop& loop, kube::Client& client, RmWatchOptions opti
     : loop_(loop), client_(client), options_(std::move(options)) {
   base::Random random(options_.seed);
   for (const auto& each : options_.clusters) {
-    clusters_.push_back(
-        {each.id, std::make_unique<hadoop::ResourceManager>(loop, options_.workers, each.managers, random.fork()), {}});
+    auto manager = std::make_unique<hadoop::ResourceManager>(loop, options_.workers, each.managers, random.fork());
+    clusters_.push_back({each.id, std::move(manager), {}});
   }
 }
 

@@ -1,4 +1,4 @@
-#include "cli/ledger_watch.h"
+#include "cli/yarn/ledger_watch.h"
 
 #include <algorithm>
 #include <array>

@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/result.h"
-#include "cli/audit_read.h"
+#include "cli/yarn/audit_read.h"
 
 namespace tidemark::cli {
 

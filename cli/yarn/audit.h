@@ -32,8 +32,8 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/result.h"
-#include "cli/audit_read.h"
-#include "cli/audit_settings.h"
+#include "cli/yarn/audit_read.h"
+#include "cli/yarn/audit_settings.h"
 #include "model/reason.h"
 
 namespace tidemark::cli {

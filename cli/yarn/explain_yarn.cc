@@ -1,4 +1,4 @@
-#include "cli/explain_yarn.h"
+#include "cli/yarn/explain_yarn.h"
 
 #include <algorithm>
 #include <map>
@@ -10,7 +10,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "cli/yarn_hour.h"
+#include "cli/yarn/yarn_hour.h"
 #include "hadoop/resource_manager.h"
 #include "kube/decode.h"
 #include "kube/objects.h"

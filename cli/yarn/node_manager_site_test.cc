@@ -1,4 +1,4 @@
-#include "cli/node_manager_site.h"
+#include "cli/yarn/node_manager_site.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The auditor by numbers written down by hand.
-#include "cli/audit.h"
+#include "cli/yarn/audit.h"
 
 #include <gtest/gtest.h>
 

@@ -10,7 +10,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "cli/audit_amounts.h"
+#include "cli/yarn/audit_amounts.h"
 #include "model/quantity.h"
 
 namespace tidemark::cli {

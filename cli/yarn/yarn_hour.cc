@@ -1,4 +1,4 @@
-#include "cli/yarn_hour.h"
+#include "cli/yarn/yarn_hour.h"
 
 #include <algorithm>
 #include <utility>

@@ -8,8 +8,8 @@
 
 #include "base/clock.h"
 #include "base/result.h"
-#include "cli/audit.h"
-#include "cli/ledger_watch.h"
+#include "cli/yarn/audit.h"
+#include "cli/yarn/ledger_watch.h"
 #include "kube/client.h"
 #include "net/loop.h"
 

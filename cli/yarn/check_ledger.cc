@@ -1,4 +1,4 @@
-#include "cli/check_ledger.h"
+#include "cli/yarn/check_ledger.h"
 
 #include <algorithm>
 #include <cstdio>
