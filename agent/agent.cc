@@ -397,7 +397,7 @@ class RunningAgent final : public Agent {
     if (!options_.reaction) return;
     auto started = ReactionThread::start(loop_, reactor_, [this] { protect_.decide(); });
     if (!started) {
-      protect_.nobody_reacts();
+      protect_.no_thread();
       return log_.warn("cannot start the reaction; surges wait for the next decision",
                        {{"error", started.error().message}});
     }

@@ -178,7 +178,7 @@ TEST_F(AgentTest, ReadsRunQueueOfOnlineWorkOnly) {
   }
   start();
   work(30s, {{group, 500}}, 800);
-  EXPECT_EQ(metric("tidemark_agent_readings_unreadable_total"), 0) << "of offline work nobody asks\n" << lines;
+  EXPECT_EQ(metric("tidemark_agent_readings_unreadable_total"), 0) << "offline work is not asked about\n" << lines;
   node.proc.write("7/schedstat", "no numbers\n");
   work(20s, {{group, 500}}, 800);
   EXPECT_GT(metric("tidemark_agent_readings_unreadable_total"), 0) << "it is read";

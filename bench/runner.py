@@ -32,7 +32,7 @@ def run(arguments: list[str]) -> int:
     suites = sorted(p.parent.name for p in (ROOT / "bench").glob("*/CMakeLists.txt"))
     for name in names:
         if name not in suites:
-            raise WrongUse(f"no suite `{name}`: {', '.join(suites) or 'there is none yet'}")
+            raise WrongUse(f"no suite `{name}`: {', '.join(suites) or 'none yet'}")
     if not suites:
         say("no suites under bench/ yet")
         return 0

@@ -215,7 +215,7 @@ TEST_F(DoctorNode, MeasuresOnlyWhatAgentDoesNotReport) {
   };
   EXPECT_TRUE(told("run queue").there);
   EXPECT_TRUE(told("run queue").read);
-  EXPECT_FALSE(told("cpi").read) << "somebody has to ask for it";
+  EXPECT_FALSE(told("cpi").read) << "it must be asked for";
   EXPECT_FALSE(told("cpi").there) << "no group of this folder is one";
   EXPECT_NE(told("kernel log").why.find("no-kmsg"), std::string::npos);
   agent::AgentStatus status;

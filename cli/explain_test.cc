@@ -437,7 +437,7 @@ TEST_F(ExplainTest, NamesHistoryOfYoungPod) {
   EXPECT_EQ(one.text_at("pod"), "jobs/web-1") << text("n1");
   EXPECT_EQ(one.text_at("workload"), "jobs/StatefulSet/web");
   EXPECT_EQ(one.at("leftPermille")->get_int().value_or(0), 500);
-  EXPECT_EQ(one.text_at("reason", "id"), "TM-SAFE-010") << "it counts with its request as long as nobody measured it";
+  EXPECT_EQ(one.text_at("reason", "id"), "TM-SAFE-010") << "it counts with its request as long as it is not measured";
   EXPECT_EQ(young.member("safeguards")->as_array().back().text_at("id"), "TM-SAFE-010") << "and the formula says so";
   EXPECT_TRUE(says(text("n1"), "not reported yet: ")) << text("n1");
   const std::int64_t expected = one.at("expected", "cpu")->get_int().value_or(0);

@@ -141,7 +141,7 @@ TEST_F(SettingsCommandsTest, UndoRestoresBothConfigMapsAndStoresRequest) {
   EXPECT_FALSE(says(text(undo_config(loop, client, options, change, 2, json)), "error"));
   EXPECT_EQ(data_of("tidemark-config").text_at("config.yaml"), "schema: 1\nmode: enforce\n");
   EXPECT_EQ(data_of("slo").text_at("new-key"), "x");
-  EXPECT_EQ(happened, std::nullopt) << "nobody asked to wait";
+  EXPECT_EQ(happened, std::nullopt) << "no wait was asked for";
   EXPECT_EQ(call("GET", cat(kMaps, "/tidemark-config")).text_at("metadata", "labels", "koordinator.sh/configmap-type"),
             "tidemark-config")
       << "the webhook that checks edits goes by it";

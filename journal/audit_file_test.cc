@@ -85,7 +85,7 @@ TEST_F(Audit, AFileIsFilledToTheByteAndNotOneMore) {
   EXPECT_EQ(files_on_disk(), 2);
   EXPECT_EQ(content(options.path), "\n");
   std::ofstream(options.path, std::ios::trunc) << std::string(file_max - 3, 'x');
-  ASSERT_TRUE(kept({"y"})) << "beside the end of a line that somebody broke off";
+  ASSERT_TRUE(kept({"y"})) << "beside the end of a line that broke off";
   EXPECT_EQ(files_on_disk(), 2);
   EXPECT_EQ(std::filesystem::file_size(options.path), file_max);
 }

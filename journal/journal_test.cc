@@ -76,7 +76,7 @@ TEST_F(Journal, WhatIsAppendedIsReadInOrderAcrossProcesses) {
   EXPECT_EQ(open()->append({{record(1), {}}, {record(2), {}}}, {}).kept, 2u);
   EXPECT_EQ(open()->append({{record(3), {}}}, {}).kept, 1u);
   EXPECT_EQ(read_all(), (std::vector<std::string>{record(1), record(2), record(3)}));
-  EXPECT_EQ(segments_in(directory)->size(), 2u) << "what somebody left is never appended to";
+  EXPECT_EQ(segments_in(directory)->size(), 2u) << "a segment that was left is never appended to";
 }
 
 TEST_F(Journal, OnlyOneProcessWritesToAFolder) {

@@ -29,7 +29,7 @@ struct Collector final : net::HttpTransport {
   net::Task<Result<net::HttpResponse>> fetch(net::HttpRequest request, base::Duration) override {
     ++asked;
     last = request;
-    if (status == 0) co_return fail(ErrorKind::kUnavailable, "nobody listens");
+    if (status == 0) co_return fail(ErrorKind::kUnavailable, "nothing listens");
     net::HttpResponse response;
     response.status = status == 200 && request.body.size() > takes ? 413 : status;
     if (response.status == 200) taken += request.body;

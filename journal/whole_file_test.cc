@@ -139,7 +139,7 @@ TEST_F(WholeFileTest, NonFileIsAnErrorWithoutBlocking) {
   EXPECT_EQ(text(), "x") << "the link is replaced, not followed";
   EXPECT_FALSE(read_whole(folder, kBytesMax)) << "a folder";
   ASSERT_EQ(::mkfifo((folder + "/pipe").c_str(), 0600), 0);
-  EXPECT_EQ(read_whole(folder + "/pipe", kBytesMax).value(), "") << "nobody writes to it";
+  EXPECT_EQ(read_whole(folder + "/pipe", kBytesMax).value(), "") << "nothing writes to it";
 }
 
 }  // namespace

@@ -437,7 +437,7 @@ TEST_F(InformerTest, ObjectThatOutgrowsTheBudgetKeepsItsLastVersion) {
   put("b", "blue", 9'000);
   run_for(1s);
   EXPECT_EQ(held(), (Colors{{"a", "blue"}, {"b", "red"}}));
-  EXPECT_TRUE(changes.empty()) << "nobody is told of what is not held";
+  EXPECT_TRUE(changes.empty()) << "no change is reported of what is not held";
   EXPECT_TRUE(informer->core().over_budget());
   EXPECT_EQ(gauge("over_budget"), 1);
   EXPECT_EQ(refused(), 1u);

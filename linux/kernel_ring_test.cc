@@ -42,7 +42,7 @@ TEST(KernelRing, NewLinesFollowTheLastLine) {
   EXPECT_EQ(behind("a\nb\na\nc\n", "a"), "c\n") << "of two that are alike it was the second";
   EXPECT_EQ(behind("a\nb\n", ""), "a\nb\n") << "nothing was seen before";
   EXPECT_EQ(behind("xa\nab\n", "a"), "xa\nab\n(missed)") << "a part of a line is another one";
-  EXPECT_EQ(behind("d\ne\n", "c"), "d\ne\n(missed)") << "pushed out, or cleared by somebody";
+  EXPECT_EQ(behind("d\ne\n", "c"), "d\ne\n(missed)") << "pushed out, or cleared by another program";
   EXPECT_EQ(behind("", "c"), "(missed)");
 }
 

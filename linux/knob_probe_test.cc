@@ -328,7 +328,7 @@ TEST_P(KnobProbe, GroupsOfProbesThatWereKilledAreRemoved) {
   const auto there = [&](std::string_view group) { return std::filesystem::exists(tree.path(in_cpu(group))); };
   for (const std::string& each : dead) EXPECT_FALSE(there(each)) << each;
   for (const std::string& each : kept) EXPECT_TRUE(there(each)) << each;
-  EXPECT_TRUE(there("tidemark-probe-6-3")) << "somebody is in it";
+  EXPECT_TRUE(there("tidemark-probe-6-3")) << "a process is in it";
 }
 
 TEST_P(KnobProbe, ReportsGroupThatCannotBeRemoved) {

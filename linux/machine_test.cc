@@ -163,7 +163,7 @@ TEST_F(Machine, OomKillIsInLogAndGroup) {
   const Folder proc = Folder::open("/proc").value();
   const auto machine = read_memory_info(proc, buffer);
   ASSERT_TRUE(machine) << machine.error().message;
-  if (machine->swap_total.value_or(0) != 0) GTEST_SKIP() << "this machine swaps: a limit of memory kills nobody";
+  if (machine->swap_total.value_or(0) != 0) GTEST_SKIP() << "this machine swaps: a limit of memory kills no process";
   auto log = KernelLog::open("/dev/kmsg", KernelLog::From::kNow);
   if (!log) GTEST_SKIP() << log.error().message;
   OwnGroup own(*hierarchies);

@@ -113,7 +113,7 @@ TEST(TrialProcess, TwoShareOneProcessorFromTheHandicapOn) {
   EXPECT_GT(raced->ran[0].count(), 0) << "none of them waits for the other's end";
   EXPECT_GT(raced->ran[1].count(), 0);
   EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1);
-  EXPECT_EQ(errno, ECHILD) << "nobody is left";
+  EXPECT_EQ(errno, ECHILD) << "no child is left";
 }
 
 TEST(TrialProcess, ARaceIsOverByTheClockToo) {

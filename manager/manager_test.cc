@@ -249,7 +249,7 @@ TEST_F(ManagerTest, SuccessorWritesItsEpochToEveryNode) {
   replicas.erase(replicas.begin());  // dies without giving the lease back
   metric("n1", "12");
   run_for(10s);
-  EXPECT_EQ(offered("n1"), "17200") << "nobody leads yet";
+  EXPECT_EQ(offered("n1"), "17200") << "no leader yet";
   run_for(20s);
   EXPECT_EQ(offered("n1"), "7200");
   EXPECT_EQ(read_node("n1").text_at("metadata", "annotations", "tidemark.io/capacity-epoch"), "2");

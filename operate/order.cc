@@ -375,7 +375,7 @@ class Writing {
     out.state = policy::state::effective(ordered.marks, model::Mode::kEnforce, now);
     const bool off = order_.command.wish == policy::state::Wish::kOff;
     const bool already = ordered.effect == CommandEffect::kAlready;
-    // Of an earlier run the mark may be all that came about, and somebody may have put back what it took.
+    // Of an earlier run the mark may be all that came about, and what it took may be back.
     const bool repair = already && (reading.trouble || (off && manager::is_to_stop_selling(node, ordered.marks, now)));
     if (options_.dry_run) co_return true;
     if (ordered.effect != CommandEffect::kSet && !repair) {
@@ -393,7 +393,7 @@ class Writing {
       if (off) TM_CO_TRY_VOID(co_await take_taint_off(node, out.state));
       co_return true;
     }
-    // 422: a test of the patch failed, because somebody wrote the mark or the numbers since they were read.
+    // 422: a test of the patch failed, because the mark or the numbers changed since they were read.
     if (patched.error().kind == ErrorKind::kInvalid && ++refusals <= kRefusalsMax) co_return false;
     co_return std::unexpected(std::move(patched).error());
   }

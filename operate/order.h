@@ -3,7 +3,7 @@
 // it, and then copied onto every node that is there.
 //
 // It may be ended and run again: what is done is found done. Of two operators at once the later order wins on every
-// node, and the other one is told.
+// node, and the other operator gets an error.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ struct OrderOptions {
   std::optional<policy::waterline::TidemarkConfig> pools;  // of kPool: from pools_for_order()
   policy::state::StateCommand command;
   bool dry_run = false;
-  // Of `off`: for whoever takes the agents out. Ordered only where one of them may have a file of the kernel in force,
+  // Of `off`: for the removal of the agents. Ordered only where one of them may have a file of the kernel in force,
   // and waited for until none has.
   bool nothing_in_force = false;
   std::string config_namespace = "koordinator-system";
@@ -45,7 +45,7 @@ struct OrderOptions {
 enum class OrderOutcome : std::uint8_t {
   kWritten,
   kAlready,     // it carried the order
-  kSuperseded,  // somebody ordered something later
+  kSuperseded,  // a later order is on the node
   kNothing,     // `on` for a part that was not off
   kRefused,     // `on` for a class where everything is off
   kGone,        // deleted meanwhile

@@ -51,7 +51,7 @@ TEST_F(OrderPoolTest, PoolComesFromSettings) {
   EXPECT_NE(refused.error().message.find("did you mean night?"), std::string::npos) << refused.error().message;
 }
 
-// Who has to stop selling now must not have to name thousands of nodes because an edit was bad.
+// An operator that must stop selling now does not have to name thousands of nodes because an edit was bad.
 TEST_F(OrderPoolTest, InvalidSettingsFallBackToPoolsInForce) {
   node("day", R"("labels":{"pool":"day"})");
   node("night", R"("labels":{"pool":"night"})");
@@ -91,7 +91,7 @@ TEST_F(OrderPoolTest, AcceptsBothNamesOfPoolBeingRenamed) {
   EXPECT_EQ(label("other"), "");
 }
 
-// Settings that nobody could read just now may have the pool otherwise.
+// Settings that cannot be read just now may have the pool otherwise.
 TEST_F(OrderPoolTest, FailsWithoutApiServer) {
   in_force({config_with("night")});
   between.refuses = [](const net::HttpRequest& request) -> std::optional<Error> {

@@ -214,7 +214,7 @@ TEST_F(OrderTest, RestoresLostStoreFromNodeMarks) {
   EXPECT_GT(desired->generation, before);
 }
 
-// Of 520 nodes the list breaks after the first page: what was taken is finished, and both are told.
+// Of 520 nodes the list breaks after the first page: what was taken is finished, and the report has both.
 TEST_F(OrderTest, FailedListKeepsReportOfDoneNodes) {
   for (int i = 0; i < 520; ++i) node(base::cat("n", i));
   between.refuses = [](const net::HttpRequest& request) -> std::optional<Error> {
@@ -273,7 +273,7 @@ TEST_F(OrderTest, RejectsUnknownClass) {
   EXPECT_EQ(check().value_or("?"), "");
   ASSERT_FALSE(give(options)->failed());
   EXPECT_FALSE(check()) << "it is off nowhere any more";
-  // Settings that cannot be read hold nobody up.
+  // Settings that cannot be read delay no order.
   call("PATCH", base::cat(kMaps, "/tidemark-config"), R"({"data":{"config.yaml":"schema: 9\n"}})");
   options.command.wish = policy::state::Wish::kOff;
   EXPECT_NE(check().value_or("").find("is not known"), std::string::npos);
@@ -323,7 +323,7 @@ TEST_F(OrderTest, WaitEndsAfterDrainWithoutManager) {
   EXPECT_EQ(seen[0].draining, 1u);
   EXPECT_EQ(seen[1].reached, 1u);
 
-  // A manager that goes on writing amounts is told.
+  // A manager that goes on writing amounts is reported.
   call("PATCH", "/api/v1/nodes/n/status", R"({"status":{"allocatable":{"kubernetes.io/batch-cpu":"500"}}})");
   const auto late = net::testing::run_task(
       loop, clock, wait_for_order(loop, client, log, base::Random(3), *report, options, 5s, nullptr));
@@ -380,7 +380,7 @@ TEST_F(OrderTest, WaitNamesNodesWithoutAgentAnswer) {
   EXPECT_EQ(waited.last.reached, 1u);
   EXPECT_EQ(waited.other_words, std::vector<std::string>{"newer (Sleeping)"});
   EXPECT_EQ(waited.silent, std::vector<std::string>{"down"});
-  EXPECT_EQ(waited.without_agent, std::vector<std::string>{"bare"}) << "reached, and nobody says that it is held";
+  EXPECT_EQ(waited.without_agent, std::vector<std::string>{"bare"}) << "reached, and no agent says that it is held";
   EXPECT_EQ(waited.last.silent, 1u);
   EXPECT_EQ(waited.last.other_words, 1u);
   for (const char* name : {"n", "newer", "down"}) say(name, "Off", "True");

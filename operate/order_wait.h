@@ -41,14 +41,14 @@ struct WaitProgress {
 
 struct WaitReport {
   bool reached = false;  // by every node that the order is for
-  bool listed = false;   // false: nobody knows how far it is
+  bool listed = false;   // false: it is unknown how far it is
   WaitProgress last;
   std::vector<std::string> not_reached;  // by name
   std::vector<std::string> in_force;     // those in_force, each with what its agent says
   // Of those limiting: whose kubelet does not answer either, and "n1 (Sleeping)" whose agent says a word of another
   // version.
   std::vector<std::string> silent, other_words;
-  // Reached, and nobody says that what runs is held: no agent of ours ever said anything there.
+  // Reached, but no agent says that what runs is held: no agent of ours ever reported there.
   std::vector<std::string> without_agent;
   std::vector<std::string> not_marked;  // that failed in the report, by name: there is nothing to wait for
 };

@@ -62,7 +62,7 @@ TEST_F(SurroundingsTest, ShowsWaitingPodsWithHighestClass) {
   EXPECT_TRUE(seen.waiting.wants_more);
   EXPECT_EQ(seen.waiting.best_order, 7);
   EXPECT_TRUE(seen.notes.empty());
-  EXPECT_EQ(read({}).waiting_pods, 0u) << "nobody asked";
+  EXPECT_EQ(read({}).waiting_pods, 0u) << "not asked for";
   between->refuses = [](const net::HttpRequest&) { return Error{ErrorKind::kDenied, "pods are forbidden", 0, 0}; };
   const Surroundings refused = read({.profiles = true, .waiting = true});
   EXPECT_FALSE(refused.waiting.wants_more);

@@ -165,7 +165,7 @@ class Uninstall {
   }
 
   net::Task<Result<UninstallReport>> run() {
-    if (!options_.dry_run) TM_CO_TRY_VOID(co_await nobody_leads());
+    if (!options_.dry_run) TM_CO_TRY_VOID(co_await check_no_leader());
     TM_CO_TRY_VOID(co_await kind(kube::kNodes, {}, [this](const Json& node) {
       std::vector<Step> steps;
       if (auto step = node_step(node, options_.keep_shared)) steps.push_back(std::move(*step));
@@ -225,7 +225,7 @@ class Uninstall {
   }
 
   // A lease that is still renewed has a manager that would write everything again.
-  net::Task<Result<void>> nobody_leads() {
+  net::Task<Result<void>> check_no_leader() {
     for (const std::string_view name : kLeaseNames) {
       TM_CO_TRY(const auto bytes, co_await get_if_there(client_, kube::kLeases, options_.config_namespace,
                                                         std::string(name), options_.limit));

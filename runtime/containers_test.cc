@@ -127,7 +127,7 @@ TEST_F(ContainersTest, NextRuntimeAdoptsContainerAndGetsExitCode) {
   until(other, ContainerState::kEnded);
   EXPECT_EQ(seen(other).ended.exit_code, 0);
   until(one, ContainerState::kEnded);
-  EXPECT_EQ(seen(one).ended.exit_code, 5) << "of a process that somebody else began";
+  EXPECT_EQ(seen(one).ended.exit_code, 5) << "of a process that another program began";
 }
 
 TEST_F(ContainersTest, FindsExitCodeAfterDowntime) {

@@ -87,13 +87,13 @@ net::Task<void> LocalLimit::enforce(const std::vector<SeenContainer>& running) {
   LocalStep step =
       step_local_ends(std::move(ends_so_far_), holders, *last_, config_.limit_bytes, loop_.clock().monotonic());
   ends_so_far_ = std::move(step.ends);
-  if (step.nobody_helps && !told_nobody_) {
+  if (step.no_victim_helps && !told_no_victim_) {
     log_.warn("the local folders hold more than their limit, and ending all containers would not help",
               {{"mib", mib(last_->bytes)},
                {"limit_mib", mib(config_.limit_bytes)},
                {"ended_in_vain", std::to_string(ends_so_far_.in_vain)}});
   }
-  told_nobody_ = step.nobody_helps;
+  told_no_victim_ = step.no_victim_helps;
   if (step.victim) co_await end(holders[*step.victim]);
 }
 

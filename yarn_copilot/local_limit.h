@@ -69,7 +69,7 @@ class LocalLimit {
   LocalMemory memory_;
   base::Duration took_{0};
   LocalEnds ends_so_far_;
-  bool told_nobody_ = false, told_cut_ = false;
+  bool told_no_victim_ = false, told_cut_ = false;
   std::set<std::string> told_absent_;
   net::WorkerPool worker_;  // its own, because a disk may hang
 };

@@ -103,7 +103,7 @@ LocalStep step_local_ends(LocalEnds ends, const std::vector<LocalHolder>& holder
   }
   const LocalFree frees = ends.in_vain < kEndsInVainMax ? LocalFree::kOfApplication : LocalFree::kOwn;
   const auto victim = choose_local_victim(holders, use, use.bytes - limit_bytes, frees);
-  if (!victim) return {.ends = std::move(ends), .nobody_helps = true};
+  if (!victim) return {.ends = std::move(ends), .no_victim_helps = true};
   ends.victim = holders[*victim].id;
   ends.bytes_before = use.bytes;
   return {.ends = std::move(ends), .victim = victim};

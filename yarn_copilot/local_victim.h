@@ -57,7 +57,7 @@ struct LocalEnds {
 struct LocalStep {
   LocalEnds ends;
   std::optional<std::size_t> victim{};  // index into `holders` of the container to end now
-  bool nobody_helps = false;            // none, because it would not help
+  bool no_victim_helps = false;         // none, because it would not help
 };
 LocalStep step_local_ends(LocalEnds ends, const std::vector<LocalHolder>& holders, const LocalUse& use,
                           std::int64_t limit_bytes, base::MonotonicTime now);

@@ -92,7 +92,7 @@ struct LocalEndsTest : ::testing::Test {
     now = now + 10s;
     LocalStep step = step_local_ends(std::move(ends), holders, use, 100, now);
     ends = std::move(step.ends);
-    if (step.nobody_helps) return "nobody helps";
+    if (step.no_victim_helps) return "no victim helps";
     return step.victim ? holders[*step.victim].id : "";
   }
   void asked(std::string_view id) {
@@ -145,9 +145,9 @@ TEST_F(LocalEndsTest, StopsAfterEndsWithoutEffect) {
     ended(id);
     EXPECT_EQ(look(), "");
   }
-  EXPECT_EQ(look(), "nobody helps") << "the master and all others stay";
+  EXPECT_EQ(look(), "no victim helps") << "the master and all others stay";
   use.bytes = 900;
-  EXPECT_EQ(look(), "nobody helps") << "even if usage fell for another reason";
+  EXPECT_EQ(look(), "no victim helps") << "even if usage fell for another reason";
   use.containers = {{"small", 800}};
   EXPECT_EQ(look(), "small") << "a container that holds the data itself still ends";
 }

@@ -124,7 +124,7 @@ TEST_P(EnforcerContest, AfterOrderFileIsOursUntilOtherWriterReturns) {
   const auto wanted = std::vector{quota_of("be", 120'000)};
   carry_out_off({quota_of("be", 2'000)});
   EXPECT_EQ(carry_out(wanted).left, 0);
-  EXPECT_EQ(value("be", File::kCpuQuota), quota("120000")) << "nobody is kept at the least";
+  EXPECT_EQ(value("be", File::kCpuQuota), quota("120000")) << "no group is kept at the least";
   foreign("be", File::kCpuQuota, "60000");
   clock.advance(kLookInterval);
   EXPECT_EQ(carry_out(wanted).left, 1);

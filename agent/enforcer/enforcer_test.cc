@@ -166,7 +166,7 @@ TEST_P(EnforcerOn, UnreadableFileAtStartIsReportedAndRestoredLater) {
   carry_out({quota_of("be", 120'000), idle_of("be/p1")});
   start_without_descriptors();
   const Enforced& enforced = carry_out({});
-  EXPECT_EQ(enforced.in_force, 3) << "as far as anybody knows";
+  EXPECT_EQ(enforced.in_force, 3) << "as far as is known";
   ASSERT_EQ(enforced.deeds.size(), 3U) << "each is told";
   EXPECT_NE(enforced.deeds[0].error->message.find("Too many open files"), std::string::npos)
       << enforced.deeds[0].error->message;
@@ -183,7 +183,7 @@ TEST_P(EnforcerOn, UnreadableFileDoesNotCountAsForeign) {
   carry_out({quota_of("be", 120'000)});
   start_without_descriptors();
   carry_out({quota_of("be", 60'000)});
-  EXPECT_EQ(value("be", File::kCpuQuota), quota("120000")) << "nobody knows yet what is ours";
+  EXPECT_EQ(value("be", File::kCpuQuota), quota("120000")) << "it is unknown yet what is ours";
   carry_out({quota_of("be", 60'000)});
   EXPECT_EQ(value("be", File::kCpuQuota), quota("60000"));
   carry_out({});

@@ -18,7 +18,7 @@ TEST(OomJournal, ReadsBackWhatWasWritten) {
   EXPECT_TRUE(read_oom_journal(tree.root(), "b1").value().empty());
   ASSERT_TRUE(write_oom_journal(tree.root(), kEntries, "b1"));
   EXPECT_EQ(read_oom_journal(tree.root(), "b1").value(), kEntries);
-  EXPECT_FALSE(read_oom_journal(tree.root(), "")) << "nobody knows which life this is";
+  EXPECT_FALSE(read_oom_journal(tree.root(), "")) << "it is unknown which life this is";
 }
 
 TEST(OomJournal, RefusesNewerVersionAndSkipsInvalidLine) {

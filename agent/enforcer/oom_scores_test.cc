@@ -239,7 +239,7 @@ TEST_P(OomScoresTest, ProcessInUnreadableGroupKeepsItsValue) {
   enforce();
   hide("yarn/c1");
   EXPECT_NE(enforce().trouble, "");
-  EXPECT_EQ(value(7), 1000) << "somebody names its group still";
+  EXPECT_EQ(value(7), 1000) << "one process names its group still";
   EXPECT_TRUE(kept().contains(7));
   show("yarn/c1", "7\n");
   EXPECT_EQ(enforce().trouble, "");

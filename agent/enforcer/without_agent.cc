@@ -53,7 +53,7 @@ bool is_wanted(const std::vector<policy::protect::KnobWrite>& wanted, std::strin
 
 // The agent writes these files also for online pods, or for pods among offline work. All other files it writes only for
 // offline work.
-bool is_of_anybody(File file) {
+bool is_of_online_work(File file) {
   return file == File::kCpusetCpus || file == File::kCpuBvt || file == File::kCpuQosLevel;
 }
 
@@ -82,7 +82,7 @@ Inside look_inside(const FoundFiles& files, const AgentGone& gone, Occupied& occ
     if (!occupied(each)) continue;
     const bool written = std::ranges::any_of(files, [&](const auto& entry) {
       const FoundFile& file = entry.second;
-      return !is_of_anybody(file.file) && (file.group == each || policy::protect::lies_below(file.group, each));
+      return !is_of_online_work(file.file) && (file.group == each || policy::protect::lies_below(file.group, each));
     });
     (written || gone.pods.offline.contains(each) ? out.offline : out.unknown).push_back(each);
   }

@@ -255,7 +255,7 @@ TEST_F(WithoutAgentTest, OnRestoresWhatOffChanged) {
   off(kOffline);
   ASSERT_EQ(base::trim(quota()), base::cat(policy::protect::kSuppressQuotaMin_us));
   EXPECT_EQ(on().put_back, 1);
-  EXPECT_EQ(base::trim(quota()), "-1") << "nobody had held it";
+  EXPECT_EQ(base::trim(quota()), "-1") << "nothing had held it";
   EXPECT_TRUE(read_found(run.root(), "b1")->files.empty());
 }
 

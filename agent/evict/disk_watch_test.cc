@@ -243,7 +243,7 @@ TEST_F(DiskWatches, CountsCopilotTaskDataOnThatDiskOnly) {
   begin();
   seconds(1);
   const auto& held = watch->sights().held;
-  EXPECT_EQ(held.at("c1")[kKubelet], (model::DiskHeld{500, 5, false})) << "what it writes elsewhere nobody sees";
+  EXPECT_EQ(held.at("c1")[kKubelet], (model::DiskHeld{500, 5, false})) << "what it writes elsewhere is not seen";
   EXPECT_EQ(held.at("c1")[kRuntime], (model::DiskHeld{70, 7, false}));
   EXPECT_EQ(held.at("c2"), model::ByDisk<model::DiskHeld>{}) << "on a disk of its own";
   copilots = {{"c2", {{1, 30, 3}}}};

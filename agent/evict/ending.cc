@@ -61,7 +61,7 @@ EvictOutcome outcome_of(const Error& error, const kube::Status& refusal) {
   return EvictOutcome::kUnreachable;
 }
 
-bool nobody_may_end(const model::Task& task) {
+bool may_not_be_ended(const model::Task& task) {
   return task.fixed || task.kind == model::TaskKind::kHostApplication ||
          (task.kind == model::TaskKind::kPod && (task.identity.task.empty() || task.name.empty()));
 }
@@ -100,7 +100,7 @@ Ending::Ending(net::EventLoop& loop, EndingOutside outside, base::Log log, std::
       worker_(1, kKillsWaitingMax) {}
 
 net::Task<EvictOutcome> Ending::ask(const model::Task& task, model::Reason why, base::Duration grace, bool itself) {
-  if (nobody_may_end(task)) return answer(EvictOutcome::kNever);
+  if (may_not_be_ended(task)) return answer(EvictOutcome::kNever);
   Of of{task.identity.source, task.identity.task, task.ns, task.name, task.path, why, grace};
   switch (task.kind) {
     case model::TaskKind::kPod:
@@ -186,7 +186,7 @@ net::Task<Ending::Told> Ending::kill_container(copilot::Client* copilot, Of of) 
 }
 
 net::Task<Result<KillReport>> Ending::kill(const model::Task& task, model::Reason why) {
-  if (nobody_may_end(task)) {
+  if (may_not_be_ended(task)) {
     return refuse({ErrorKind::kDenied,
                    base::cat(task.ns, "/", task.name, " is fixed to the node, runs beside the pods, or has no uid")});
   }

@@ -271,7 +271,7 @@ TEST_F(EndingTest, PreemptsYarnContainersIfOperatorAnswers) {
   EXPECT_EQ(ask_and([&](std::int64_t g) { return model::TakenBack{g, {}, {}, "away", {}, {}}; }),
             EvictOutcome::kAccepted);
   EXPECT_EQ(stops(), 1);
-  EXPECT_EQ(ask_and([&](std::int64_t) { return model::TakenBack{}; }), EvictOutcome::kAccepted) << "nobody answered";
+  EXPECT_EQ(ask_and([&](std::int64_t) { return model::TakenBack{}; }), EvictOutcome::kAccepted) << "no answer came";
   EXPECT_EQ(stops(), 2);
   EXPECT_EQ(kills(), 1);
   itself = true;

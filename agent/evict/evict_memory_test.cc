@@ -55,7 +55,7 @@ TEST_F(EvictMemories, UnreadableBootIdIsReportedAndLaterEvictionsAreKept) {
   EXPECT_NE(lines.find("cannot read earlier evictions; they do not count"), std::string::npos) << lines;
   EXPECT_NE(lines.find("boot_id"), std::string::npos) << lines;
   kept.keep(evicted());
-  EXPECT_FALSE(there()) << "nobody could tell of which life of the machine it is";
+  EXPECT_FALSE(there()) << "it would be unknown of which life of the machine it is";
   EXPECT_NE(lines.find("cannot save evictions"), std::string::npos) << lines;
   boot("b1");
   kept.keep(evicted());

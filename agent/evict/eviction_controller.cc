@@ -226,18 +226,17 @@ net::Task<void> EvictionController::ask(TaskPointer task, policy::evict::Gap gap
 
 // A restarting API server answers a moment later; a retry is safe because the request carries the pod's uid. The policy
 // decides how long to wait for a busy one.
-// busy is waited for is the policy's.
 net::Task<EvictOutcome> EvictionController::ask_until_answered(TaskPointer task, Reason why, base::Duration grace,
                                                                bool itself) {
   const std::string key = policy::evict::evict_key(*task);
-  int nobody = 0;
+  int unreachable = 0;
   for (int times = 0;; ++times) {
     const EvictOutcome outcome = co_await outside_.hands.ask(*task, why, grace, itself);
     if (outcome == EvictOutcome::kBusy) {
       answers_.push_back({key, outcome});
       co_await loop_.sleep(busy_pause(key, times));
       if (!is_still_asked(key)) co_return outcome;
-    } else if (outcome == EvictOutcome::kUnreachable && nobody++ < kAskAgainMax) {
+    } else if (outcome == EvictOutcome::kUnreachable && unreachable++ < kAskAgainMax) {
       co_await loop_.sleep(kAskAgain);
     } else {
       co_return outcome;
@@ -262,15 +261,15 @@ net::Task<void> EvictionController::kill(TaskPointer task, std::string why, Reas
   const auto killed = co_await outside_.hands.kill(*task, by);
   killing_.erase(policy::evict::evict_key(*task));
   const bool dead = killed && killed->left == 0;
-  const bool nobody = dead && killed->killed == 0;
+  const bool was_empty = dead && killed->killed == 0;
   if (const auto going = going_.find(policy::evict::evict_key(*task)); going != going_.end()) {
-    going->second.killed |= !nobody;
+    going->second.killed |= !was_empty;
     // The provider has not noticed its end yet.
-    if (nobody && !std::exchange(going->second.was_empty, true)) {
+    if (was_empty && !std::exchange(going->second.was_empty, true)) {
       log_.info("the cgroup to kill was empty", {{"namespace", task->ns}, {"name", task->name}, {"group", task->path}});
     }
   }
-  if (nobody) co_return;
+  if (was_empty) co_return;
   if (dead) sum_up(*task, EvictOutcome::kAccepted);
   if (dead) {
     log_.warn("killed", {{"namespace", task->ns},

@@ -53,7 +53,7 @@ TEST_F(Evictions, EvictsOfflineWorkAboveMemoryThreshold) {
   EXPECT_EQ(lost[0].ending, 6s);
   EXPECT_TRUE(hands.killed.empty());
   seconds(60);
-  EXPECT_EQ(hands.asked.size(), 1U) << "below the line nobody goes";
+  EXPECT_EQ(hands.asked.size(), 1U) << "below the line no task goes";
   EXPECT_NE(metrics.text().find(
                 "tidemark_agent_evictions_total{class=\"\",component=\"BEMemoryEvict\",reason=\"TM-EVICT-015\"} 1"),
             std::string::npos)

@@ -22,7 +22,7 @@ TEST_F(EvictionTriggers, EvictsBeforeKubeletDoesForReadFiles) {
   pod("shuffle", 2);
   read_gib = 5;
   seconds(5);
-  EXPECT_TRUE(hands.asked.empty()) << "a kubelet that evicts nobody";
+  EXPECT_TRUE(hands.asked.empty()) << "a kubelet that evicts no pod";
   rules.threshold.memory_before_kubelet_percent = 89;
   seconds(1);
   EXPECT_EQ(hands.asked, std::vector<std::string>{"shuffle"});

@@ -206,7 +206,7 @@ TEST_F(TaskEndsTest, RetriesFailedWriteWithSameTime) {
   const auto first = told();
   seconds(40);
   ASSERT_EQ(transport.sent.size(), 2u);
-  EXPECT_EQ(told(), first) << "whoever read it the first time counts it once";
+  EXPECT_EQ(told(), first) << "a manager that read it the first time counts it once";
 }
 
 TEST_F(TaskEndsTest, RestartContinuesFromNode) {

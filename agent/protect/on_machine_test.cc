@@ -221,7 +221,7 @@ class ProtectOnMachine : public ::testing::Test {
         << guard->status().strategies[0].says
         << "; online work used ns: " << read(path_of("kubepods/burstable"), File::kCpuUsage).value_or("?") << "\n"
         << lines;
-    EXPECT_LT(found, 260'000) << "written before anybody decided";
+    EXPECT_LT(found, 260'000) << "written before any decision";
     EXPECT_GE(found, policy::protect::kSuppressQuotaMin_us);
     EXPECT_LE(offline_quota(), found) << "and left by who did";
     EXPECT_EQ(guard->status().left, 0) << lines;

@@ -83,7 +83,7 @@ class ProtectController {
   void decide();
 
   // The reaction thread could not be started: reported from the next decision on.
-  void nobody_reacts() { reaction_.nobody_looks(); }
+  void no_thread() { reaction_.no_thread(); }
 
   // The permits of the last decision.
   const policy::state::Stance& stands() const { return stands_; }

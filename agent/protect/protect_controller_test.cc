@@ -112,7 +112,7 @@ TEST_F(Protect, SetsAndRestoresOomOrder) {
   start();
   say_node();
   say(R"("default":"enforce","oomOrder":"observe")");
-  EXPECT_EQ(stands(7), -997) << "also by whoever comes after";
+  EXPECT_EQ(stands(7), -997) << "also by the next one";
   EXPECT_EQ(stands(9), 0);
   seconds(11);
   EXPECT_EQ(status().in_force, 0);

@@ -62,7 +62,7 @@ TEST_F(ProtectOff, OffLimitsEachPodBesideOnlinePods) {
   end("job");
   end("late");
   seconds(2);
-  EXPECT_TRUE(read_found(run.root() + "/run", "b1")->files.empty()) << "that somebody else runs there is no reason";
+  EXPECT_TRUE(read_found(run.root() + "/run", "b1")->files.empty()) << "that another program runs there is no reason";
 }
 
 // A v1 kernel refuses the minimum quota of all offline work while a pod below it may use more: while one quota limits

@@ -81,7 +81,7 @@ TEST(AgentStatus, ConditionShowsValuesInForce) {
   status.copilots = "disks of containers: 10 MiB/s written, in force on 1 disk";
   EXPECT_TRUE(condition_message(status).contains("; disks of containers: 10 MiB/s written, in force on 1 disk"));
   status.trials.found.push_back({policy::protect::Knob::kCpuShares, true, true, true, "the machine is busy"});
-  status.trials.found.push_back({policy::protect::Knob::kMemoryLimit, true, true, false, "nobody met it"});
+  status.trials.found.push_back({policy::protect::Knob::kMemoryLimit, true, true, false, "not met"});
   EXPECT_TRUE(condition_message(status).contains(
       "; kernel files effective: cpu.idle; not decided: cpu.shares; no effect: memory.limit_in_bytes; only shown"))
       << condition_message(status);
@@ -119,7 +119,7 @@ TEST(AgentStatus, ConditionShowsIfAnythingIsInForce) {
   EXPECT_TRUE(model::says_nothing_in_force(condition_reason(status), condition_message(status)))
       << condition_message(status);
   status.trouble = "no room";
-  EXPECT_FALSE(model::says_nothing_in_force(condition_reason(status), condition_message(status))) << "nobody knows";
+  EXPECT_FALSE(model::says_nothing_in_force(condition_reason(status), condition_message(status))) << "it is unknown";
   EXPECT_FALSE(model::says_nothing_in_force("Enforcing", "cpuSuppress: enforce"));
   EXPECT_TRUE(model::says_nothing_in_force("Observing", ""));
   EXPECT_FALSE(

@@ -133,7 +133,7 @@ bool Strategies::is_over(const StrategyInputs& inputs, base::MonotonicTime now) 
   if (!unlisted_ || now - unlisted_->looked >= kUnlistedLook) {
     unlisted_ = {now, runs_in_besteffort(hierarchies_, *inputs.tasks, *inputs.groups)};
   }
-  return !unlisted_->somebody;
+  return !unlisted_->runs;
 }
 
 bool Strategies::ask_suppress(const StrategyInputs& inputs, base::MonotonicTime now) {

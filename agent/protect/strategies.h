@@ -121,7 +121,7 @@ class Strategies {
   policy::state::ByStrategy<bool> observed_{};
   struct Unlisted {
     base::MonotonicTime looked;
-    bool somebody = false;  // processes run in the group of all BestEffort pods
+    bool runs = false;  // processes run in the group of all BestEffort pods
   };
   std::optional<Unlisted> unlisted_;  // while no offline work is listed and the node is off
   std::vector<policy::protect::KnobWrite> writes_;

@@ -95,7 +95,7 @@ TEST_F(Reacting, SuppressesBetweenDecisionsAndGrowsInSteps) {
   EXPECT_EQ(quota(), 140'000) << "a tenth of 400,000 more";
   for (int i = 0; i < 6; ++i) second(200);
   EXPECT_EQ(quota(), 300'000);
-  EXPECT_EQ(guard->status().left, 0) << "nobody else wrote";
+  EXPECT_EQ(guard->status().left, 0) << "no other program wrote";
   EXPECT_FALSE(counted("TM-AGENT-009")) << "and nothing was repaired";
 }
 
@@ -198,7 +198,7 @@ TEST_F(Reacting, ObservedReactionIsShownWhileSuppressionWrites) {
 
 TEST_F(Reacting, ReportsMissingThreadAndIsNotArmed) {
   start();
-  guard->nobody_reacts();
+  guard->no_thread();
   say_all(kQuota80);
   calm();
   EXPECT_EQ(says(), "TM-SUPPRESS-002: 300000 us of 100 ms; reaction: its thread could not be started");

@@ -177,7 +177,7 @@ bool ReactionController::announce(Enforcer& enforcer) const {
 std::string_view ReactionController::try_to_arm(const policy::protect::SuppressPlan& decided,
                                                 const policy::protect::SuppressObservation& seen, Permit permit,
                                                 model::Mode mode, Enforcer& enforcer, base::MonotonicTime now) {
-  if (!somebody_looks_) return "its thread could not be started";
+  if (!has_thread_) return "its thread could not be started";
   if (permit == Permit::kKeep) return "what is in force stays as it is";
   const bool only_shown = permit == Permit::kPutBack || mode == model::Mode::kObserve;
   plan_ =

@@ -45,7 +45,7 @@ class ReactionController {
   void arm(const policy::protect::SuppressPlan& decided, const policy::protect::SuppressObservation& seen,
            Permit permit, model::Mode mode, Enforcer& enforcer, base::MonotonicTime now);
   // Its thread did not start: nothing is armed from here on.
-  void nobody_looks() { somebody_looks_ = false; }
+  void no_thread() { has_thread_ = false; }
 
   bool is_there() const { return reactor_ != nullptr; }
   std::string_view says() const { return says_; }
@@ -72,7 +72,7 @@ class ReactionController {
   policy::protect::ReactionPace pace_;
   std::optional<base::MonotonicTime> not_before_;
   std::string_view says_ = "not yet";  // literals
-  bool somebody_looks_ = true;
+  bool has_thread_ = true;
   bool told_trouble_ = false;
 };
 

@@ -108,7 +108,7 @@ TEST_F(StretchTest, ReportsRunQueueWaits) {
   const auto web = add("web", false);
   cpu(web, 100);
   take();
-  EXPECT_EQ(end().tasks.at(0).run_queue, 0) << "nobody read it";
+  EXPECT_EQ(end().tasks.at(0).run_queue, 0) << "it was not read";
   for (const std::int64_t waited_ms : {500, 2500}) {
     pass_at(10s);
     cpu(web, 100);
@@ -253,7 +253,7 @@ TEST_F(StretchTest, LineShowsOffNode) {
   take();
   const auto record = end();
   EXPECT_EQ(record.stance, "off");
-  EXPECT_FALSE(record.cpu_milli) << "nobody measured it";
+  EXPECT_FALSE(record.cpu_milli) << "it is not measured";
   EXPECT_FALSE(record.tasks_pressure);
 }
 

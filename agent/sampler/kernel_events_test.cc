@@ -64,7 +64,7 @@ TEST_F(KernelEventsTest, AKillIsOneEventWithItsOwner) {
   EXPECT_EQ(taken[0].limit_owner, handle("b"));
   EXPECT_EQ(taken[0].anon_bytes, 2 << 20);
   EXPECT_EQ(taken[1].owner, handle("a"));
-  EXPECT_EQ(taken[1].limit_owner, std::nullopt) << "the limit of all pods is nobody's own";
+  EXPECT_EQ(taken[1].limit_owner, std::nullopt) << "the limit of all pods has no owner";
   EXPECT_EQ(taken[1].task, "java");
   EXPECT_EQ(events.count(Kind::kOomKill), 2);
   EXPECT_TRUE(events.take().empty());

@@ -154,7 +154,7 @@ TEST_F(CopilotProviderTest, SendsPermitWithEachLookAndSoonAfterChange) {
   yarn.limits_say = "disks of containers: 10 MiB/s written, in force on 1 disk";
   begin();
   run_for(10s);
-  EXPECT_TRUE(yarn.stances.empty()) << "nobody has decided yet";
+  EXPECT_TRUE(yarn.stances.empty()) << "nothing is decided yet";
   provider->stand_to_limits(copilot::LimitStance::kEnforce);
   run_for(2s);
   EXPECT_EQ(yarn.stances, std::vector<std::string>{"enforce"});
@@ -168,7 +168,7 @@ TEST_F(CopilotProviderTest, SendsPermitWithEachLookAndSoonAfterChange) {
   EXPECT_EQ(yarn.stances, std::vector<std::string>{"off"});
   yarn.stop();
   run_for(20s);
-  EXPECT_EQ(provider->limits_say(), "") << "nobody says so any more";
+  EXPECT_EQ(provider->limits_say(), "") << "nothing says so any more";
 }
 
 TEST_F(CopilotProviderTest, DiskUseIsSeparateFromTasks) {

@@ -138,7 +138,7 @@ TEST_F(NodeTasksTest, FindsCopilotOfTask) {
   EXPECT_NE(tells["c1"], tells["step-7"]);
   model::Task elsewhere = *tasks->snapshot()->tasks.back().task;
   elsewhere.path += "x";
-  EXPECT_EQ(tasks->copilot_of(elsewhere), nullptr) << "nobody tells of that one";
+  EXPECT_EQ(tasks->copilot_of(elsewhere), nullptr) << "no provider lists that one";
 }
 
 TEST_F(NodeTasksTest, HandleStaysWhenOthersChange) {

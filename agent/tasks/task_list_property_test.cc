@@ -119,7 +119,7 @@ TEST_F(TaskListProperty, TheRulesHold) {
           ASSERT_EQ(above, TaskKind::kHostApplication);
         }
         if (each.task->kind == TaskKind::kPod) {
-          ASSERT_EQ(above, TaskKind::kPod) << "nobody else has a pod";
+          ASSERT_EQ(above, TaskKind::kPod) << "no other provider has a pod";
         }
       }
     }

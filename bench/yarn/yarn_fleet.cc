@@ -221,7 +221,7 @@ class YarnFleet {
         const std::string_view name = item->change->object->name;  // node-10007.zone-1.internal
         const auto number = base::parse_uint(name.substr(5, 5));
         if (!number || *number - 10'000 >= books_.size()) {
-          lines_.fail(base::cat("a write of a node that nobody made: ", name));
+          lines_.fail(base::cat("a write of a node that does not exist: ", name));
           co_return;
         }
         const auto tree = Json::parse(*item->change->object->bytes);

@@ -18,7 +18,7 @@ class Answers final : public net::HttpTransport {
  public:
   explicit Answers(std::optional<ErrorKind> error) : error_(error) {}
   net::Task<Result<net::HttpResponse>> fetch(net::HttpRequest, base::Duration) override {
-    if (error_) co_return fail(*error_, "nobody is there");
+    if (error_) co_return fail(*error_, "connection refused");
     co_return net::HttpResponse();
   }
   net::Task<Result<std::unique_ptr<net::HttpStream>>> open(net::HttpRequest, base::Duration) override {

@@ -124,7 +124,7 @@ TEST_F(LocalCommandsTest, RunListsAndStopsTask) {
   EXPECT_EQ(*stopped,
             "a is asked to end, and killed after its grace\nweb is asked to end, and killed after its grace\n");
   EXPECT_FALSE(ask("GET", base::cat(kJobsPath, "/a")));
-  EXPECT_FALSE(ask("GET", base::cat(kPodsPath, "/web"))) << "nobody runs it: it is gone at once";
+  EXPECT_FALSE(ask("GET", base::cat(kPodsPath, "/web"))) << "it does not run: it is gone at once";
 }
 
 TEST_F(LocalCommandsTest, TaskNameIsUnique) {

@@ -281,7 +281,7 @@ TEST(HeldBackTest, FullMachineLimitsTasksWithoutQuota) {
   record.cpu_milli = 7000;
   EXPECT_TRUE(held_back(record).empty()) << "there is room";
   record.cpu_milli = record.offline_milli = 7900;
-  EXPECT_TRUE(held_back(record).empty()) << "nobody else wants them";
+  EXPECT_TRUE(held_back(record).empty()) << "no other task wants them";
 }
 
 }  // namespace

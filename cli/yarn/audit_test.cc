@@ -483,7 +483,7 @@ TEST(Audit, RolloutAllowsEveryRevisionInForce) {
   stored["state"] = R"({"layers":[{"revision":"too large to keep"}]})";
   EXPECT_EQ(threshold({live, {}}), 50);
   stored["state"] = R"({"layers":[{"revision":"old"},{"revision":"nowhere"}]})";
-  EXPECT_EQ(threshold({live, {}}), 90) << "nobody can tell: the most generous that is kept";
+  EXPECT_EQ(threshold({live, {}}), 90) << "it is unknown: the most generous that is kept";
   stored["state"] = "{no JSON";
   EXPECT_EQ(threshold({live, {}}), 90);
   stored.clear();

@@ -192,7 +192,7 @@ TEST_F(ServerRaceTest, BodiesBeingReadHaveABudget) {
     second.come.set();
     small.come.set();
     loop_.run_ready();
-    EXPECT_EQ(small.status, 201) << "a small one waits for nobody";
+    EXPECT_EQ(small.status, 201) << "a small one does not wait";
     EXPECT_EQ(second.status, 0);
     clock_.advance(std::chrono::seconds(5));
     loop_.run_ready();

@@ -164,7 +164,7 @@ TEST_P(KillOnMachine, KillsGroupAndDescendants) {
   ASSERT_TRUE(report) << report.error().message;
   EXPECT_EQ(*report, (KillReport{1, 0}));
   EXPECT_EQ(how_it_ended(above), SIGKILL);
-  EXPECT_EQ(killer().kill(own->name()).value(), KillReport{}) << "nobody is in it any more";
+  EXPECT_EQ(killer().kill(own->name()).value(), KillReport{}) << "no process is in it any more";
 }
 
 TEST_P(KillOnMachine, AskedProcessMayStayUntilKilled) {

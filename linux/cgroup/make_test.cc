@@ -55,18 +55,18 @@ TEST_F(MakeGroup, IsInEveryHierarchyAndTakesAProcessThere) {
     EXPECT_EQ(text(file), std::to_string(child)) << file;
   }
   const auto refused = remove_group(*hierarchies, below("kubepods"));
-  ASSERT_FALSE(refused) << "somebody is in it";
+  ASSERT_FALSE(refused) << "a process is in it";
   EXPECT_NE(refused.error().message.find("kubepods"), std::string::npos) << refused.error().message;
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
   EXPECT_TRUE(remove_group(*hierarchies, below("kubepods")));
-  EXPECT_TRUE(remove_group(*hierarchies, below("kubepods"))) << "none there is none to remove";
+  EXPECT_TRUE(remove_group(*hierarchies, below("kubepods"))) << "there is nothing to remove";
   for (const Hierarchy& one : hierarchies->all()) EXPECT_FALSE(is_there(one.path + "/" + below("kubepods")));
 }
 
 TEST_F(MakeGroup, KeepsExistingCpuset) {
   const auto cpuset = hierarchies->of(Controller::kCpuset);
-  if (!cpuset) GTEST_SKIP() << "nobody here sets processors of groups";
+  if (!cpuset) GTEST_SKIP() << "nothing here sets CPUs of groups";
   ASSERT_TRUE(make_group(*hierarchies, below("a")));
   const std::string file = base::cat(hierarchies->all()[*cpuset].path, "/", below("a"), "/cpuset.cpus");
   {

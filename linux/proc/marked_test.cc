@@ -90,7 +90,7 @@ TEST(MarkedProcesses, SessionWithoutLeaderBelongsToMarkedProcesses) {
   processes.add(22, 20, environment("container_b"));
   processes.add(23, 20, "");
   EXPECT_EQ(processes.pids_of("container_a"), "11 12 21");
-  EXPECT_EQ(processes.pids_of("container_b"), "22") << "of two containers: nobody knows whose the third is";
+  EXPECT_EQ(processes.pids_of("container_b"), "22") << "of two containers: the owner of the third is unknown";
 }
 
 TEST(MarkedProcesses, RecognizesProcessThatWaitsForContainer) {

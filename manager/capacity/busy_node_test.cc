@@ -81,7 +81,7 @@ TEST_F(BusyNodeTest, FrequentWriterDoesNotBlockOurWrite) {
   crowd(replica, 150);
   others.spawn(write_again_and_again("/api/v1/nodes/n1"));
   run_for(10s);
-  EXPECT_GT(replica.client.budget_wait(), 20 * kBeat) << "nobody waits: the test proves nothing";
+  EXPECT_GT(replica.client.budget_wait(), 20 * kBeat) << "no write waits: the test proves nothing";
   metric("n1", "12");
   run_for(15s);
   EXPECT_EQ(offered("n1"), "7200");

@@ -178,7 +178,7 @@ TEST(Figures, ObservedNodesOfferNothingAndSilentNodesUseNothing) {
   basis.not_written = model::Reason::kStateByManager;
   basis.reports = false;
   const NodeFigures figures = figures_of(node, plan, basis);
-  EXPECT_EQ(figures.offered.cpu, CpuMilli{3000}) << "what the node carries, whoever wrote it";
+  EXPECT_EQ(figures.offered.cpu, CpuMilli{3000}) << "what the node carries, whichever program wrote it";
   EXPECT_EQ(figures.reason, model::Reason::kStateByManager);
   EXPECT_EQ(figures.used, model::Resources());
   EXPECT_EQ(figures.idle, model::Resources());

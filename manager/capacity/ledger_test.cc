@@ -131,7 +131,7 @@ TEST_F(LedgerTest, StrictLedgerMovesIdleCapacityOnlyAfterAConfirmedCut) {
   auto& replica = start();
   static_cast<void>(replica);
   run_for(30s);
-  EXPECT_EQ(offered("n1"), "8600") << "nobody wants more: halves";
+  EXPECT_EQ(offered("n1"), "8600") << "no side wants more: halves";
   EXPECT_EQ(yarn_cpu(), 8600);
   book(8600);
   // Batch pods wait: YARN is cut at once, and Kubernetes grows when its ResourceManager acts on the cut.
@@ -278,7 +278,7 @@ TEST_F(LedgerTest, StoppedOperatorHasNoPendingWork) {
   minutes(14);
   EXPECT_FALSE(told().is_null()) << "it lives, and has nothing else to say";
   minutes(3);
-  EXPECT_TRUE(told().is_null()) << "for a quarter of an hour nobody has seen it";
+  EXPECT_TRUE(told().is_null()) << "for a quarter of an hour it was not seen";
   EXPECT_GT(last_told_, 0);
   // Back again: another one, with a larger number.
   const std::int64_t before = last_told_;
@@ -387,7 +387,7 @@ TEST_F(LedgerTest, IsSharedWithoutACompliantOperator) {
                 R"("resources":{"kubernetes.io/batch-cpu":"4k","kubernetes.io/batch-memory":"4Gi"}}]})"));
   start();
   run_for(10s);
-  EXPECT_EQ(offered("n1"), "13200") << "what YARN holds is taken off in full: nobody told it more than is real";
+  EXPECT_EQ(offered("n1"), "13200") << "what YARN holds is taken off in full: it was not offered more than is real";
   EXPECT_FALSE(yarn_offer());
 }
 
@@ -396,7 +396,7 @@ TEST_F(LedgerTest, GuaranteedShareReturnsForPendingWork) {
   book(0);
   start();
   run_for(10s);
-  EXPECT_EQ(offered("n1"), "17200") << "lent while nobody wants it";
+  EXPECT_EQ(offered("n1"), "17200") << "lent while no work wants it";
   book(17200, "spark");
   run_for(10s);
   EXPECT_EQ(offered("n1"), "8600");
@@ -430,7 +430,7 @@ TEST_F(LedgerTest, WithdrawnOfferIsPublishedAsZero) {
   EXPECT_GT(yarn_offer()->generation, before);
   annotate(model::kYarnBookAnnotation, nullptr);
   run_for(10s);
-  EXPECT_FALSE(yarn_offer()) << "nobody to tell";
+  EXPECT_FALSE(yarn_offer()) << "no operator reads it";
 }
 
 TEST_F(LedgerTest, KeepsNothingForYarnWhileItIsOff) {
@@ -501,7 +501,7 @@ TEST_F(LedgerTest, LiftedDrainOrderEndsTheDrain) {
     metric("n1", "2");
     run_for(5s);
   }
-  ASSERT_TRUE(yarn_drain()) << "whoever ends it may come a bit later";
+  ASSERT_TRUE(yarn_drain()) << "the operator may end it a bit later";
   policy::state::StateCommand on;
   on.wish = policy::state::Wish::kOn;
   order(on);

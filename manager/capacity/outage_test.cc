@@ -39,7 +39,7 @@ TEST_F(OutageTest, OffersStayUnchangedAfterAnApiOutage) {
   begin(false);
   outage(Answers::kNone, 2h);
   run_for(10min);
-  EXPECT_EQ(offered("n1"), "17200") << "no node was silent: nobody could be heard";
+  EXPECT_EQ(offered("n1"), "17200") << "no node was silent: none could be heard";
   metric("n1", "3");
   run_for(5s);
   EXPECT_EQ(offered("n1"), "16200") << "and its next report counts as any other";

@@ -126,7 +126,7 @@ TEST_F(OversoldTest, CapsOffersAtHeldUntilItFitsForAMinute) {
   EXPECT_EQ(carries(), kHeldBack) << "within a second";
   end("b");
   run_for(10s);
-  EXPECT_EQ(offered("n1"), "8k") << "what the pod held is sold to nobody";
+  EXPECT_EQ(offered("n1"), "8k") << "what the pod held is not sold";
   EXPECT_EQ(yarn_offer()->offer.cpu.value, 6000);
   metric("n1", "2");
   run_for(45s);

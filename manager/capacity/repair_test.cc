@@ -265,7 +265,7 @@ TEST_F(RepairTest, LeavesZonesToASecondWriter) {
   run_for(5min);
   metric("n1", "2");
   run_for(1s);
-  EXPECT_EQ(batch_of_zone(), "17200") << "nobody else wrote for ten minutes";
+  EXPECT_EQ(batch_of_zone(), "17200") << "no other program wrote for ten minutes";
   EXPECT_EQ(contested(), 0);
 }
 
@@ -323,7 +323,7 @@ TEST(OwnWritesTest, ComparesRevisionAndNodeContent) {
   auto empty = kube::decode_node(R"({"metadata":{"name":"n1","resourceVersion":"12"}})", kube::NodeFields(), interner);
   EXPECT_EQ(writes.left_as(*empty, one, now), LeftAs::kLost);
   EXPECT_EQ(writes.left_as(*empty, 2, now), LeftAs::kNotWritten) << "another leadership's write is none";
-  EXPECT_EQ(writes.left_as(*empty, std::nullopt, now), LeftAs::kLost) << "nobody is elected";
+  EXPECT_EQ(writes.left_as(*empty, std::nullopt, now), LeftAs::kLost) << "no leader is elected";
   EXPECT_EQ(writes.since(model::NodeName("n1"), 2, now + 3s), std::nullopt);
   EXPECT_EQ(writes.since(model::NodeName("n1"), 1, now + 3s), 3s);
   writes.accept(carrying("13", 8, interner));

@@ -208,7 +208,7 @@ TEST_F(ZonesAndRatiosTest, CpuRatioIsPublishedAndApplied) {
   EXPECT_EQ(annotation("n1", "node.koordinator.sh/cpu-normalization-ratio"), "1.00");
   setting("cpu-normalization-config", R"({"enable":true,"ratioModel":{"Model A":{"hyperThreadEnabledRatio":1.25}}})");
   run_for(1s);
-  EXPECT_EQ(offered("n1"), "17200") << "nobody told the model yet";
+  EXPECT_EQ(offered("n1"), "17200") << "the model is not read yet";
   EXPECT_EQ(annotation("n1", "node.koordinator.sh/cpu-normalization-ratio"), "1.00") << "so the annotation stays";
   topology("n1");
   run_for(31s);

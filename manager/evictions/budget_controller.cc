@@ -18,7 +18,7 @@ using model::Reason;
 
 constexpr base::Duration kSyncPatience = std::chrono::minutes(1);
 
-bool needs_somebody(Reason reason) {
+bool needs_operator(Reason reason) {
   return reason == Reason::kBudgetSpike || reason == Reason::kBudgetReopened ||
          reason == Reason::kBudgetPoolExhausted || reason == Reason::kBudgetOverReportGivenUp;
 }
@@ -205,7 +205,7 @@ bool BudgetController::counts_worth_storing(const policy::evict::EvictionBook& b
 void BudgetController::tell(const std::vector<policy::evict::BudgetChange>& changes) {
   for (const auto& change : changes) {
     const std::string text = policy::explain::render_text(change);
-    const bool warns = needs_somebody(change.reason);
+    const bool warns = needs_operator(change.reason);
     if (warns) {
       log_.warn("evictions", {{"what", text}});
     } else {

@@ -28,7 +28,7 @@ bool is_standing(Reason reason) {
          reason == Reason::kRolloutTooLarge;
 }
 
-bool needs_somebody(Reason reason) {
+bool needs_operator(Reason reason) {
   return reason == Reason::kRolloutEvictionSpike || reason == Reason::kRolloutBlind ||
          reason == Reason::kRolloutTooMany || reason == Reason::kRolloutTooLarge;
 }
@@ -341,7 +341,7 @@ void RolloutController::tell(const policy::settings::RolloutPlan& plan, const po
                  {{"reason", model::reason_id(reason)}})
         .add();
     const std::string text = policy::explain::render_text(reason, state, book, plan);
-    if (needs_somebody(reason)) {
+    if (needs_operator(reason)) {
       log_.warn("settings", {{"what", text}});
     } else {
       log_.info("settings", {{"what", text}});
@@ -349,7 +349,7 @@ void RolloutController::tell(const policy::settings::RolloutPlan& plan, const po
     // A start is no event, nor is what every edit does where there are no steps.
     if (reason == Reason::kRolloutFirst || reason == Reason::kRolloutAtOnce || !store_.exists()) continue;
     shared_.recorder.record(store_.reference(),
-                            needs_somebody(reason) ? kube::EventSeverity::kWarning : kube::EventSeverity::kNormal,
+                            needs_operator(reason) ? kube::EventSeverity::kWarning : kube::EventSeverity::kNormal,
                             policy::explain::event_reason(reason), text);
   }
 }

@@ -217,7 +217,7 @@ TEST_F(RolloutControllerTest, DoesNotWaitForNodesWithoutNodeSlo) {
   RolloutReplica& replica = start();
   run_for(1min);
   base::Gauge& unconfirmed = replica.metrics.gauge("tidemark_settings_nodes_unconfirmed", "");
-  EXPECT_EQ(unconfirmed.value(), 23) << "nobody writes hashes here";
+  EXPECT_EQ(unconfirmed.value(), 23) << "no program writes hashes here";
   replica.only_observed = "n-7";
   run_for(1min);
   EXPECT_EQ(unconfirmed.value(), 22);
@@ -290,7 +290,7 @@ TEST_F(RolloutControllerTest, FollowerContinuesTheRolloutWhenItLeads) {
   EXPECT_EQ(running(other), "60:20 61:3");
   leader.leading = false;
   run_for(2min);
-  EXPECT_EQ(running(other), "60:20 61:3") << "nobody leads";
+  EXPECT_EQ(running(other), "60:20 61:3") << "no leader";
   other.leading = true;
   other.settings.leadership_changed();
   run_for(90s);

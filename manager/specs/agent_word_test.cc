@@ -154,7 +154,7 @@ TEST_F(AgentWordTest, IsRemovedWithTheSettings) {
   EXPECT_EQ(slo("n1").at("spec", "extensions")->dump(), R"({"Object":{}})");
   EXPECT_EQ(ours("n2"), R"({"schema":1,"settings":{"schema":1,"nodeSlo":{}}})");
   patch(kNodeSlosPath, "n1", R"({"spec":{"extensions":{"Object":{"tidemark":{"schema":1,"agent":{"modes":[]}}}}}})");
-  EXPECT_EQ(ours("n1"), "") << "nor one that nobody can read: an agent would go by it at its next start";
+  EXPECT_EQ(ours("n1"), "") << "nor one that cannot be read: an agent would go by it at its next start";
 }
 
 }  // namespace

@@ -99,7 +99,7 @@ TEST_F(StateTest, OffNodeStaysUnsold) {
   metric("n2", "2");
   start();
   ASSERT_EQ(offered("n1"), "17200");
-  EXPECT_EQ(condition("n1", "status"), "") << "nobody ordered anything: nothing to say";
+  EXPECT_EQ(condition("n1", "status"), "") << "no order: nothing to say";
   order("n1", off());
   run_for(1s);
   EXPECT_EQ(offered("n1"), "");
@@ -370,7 +370,7 @@ TEST_F(StateTest, ObservedPoolIsDecidedButNotWritten) {
   metric("n2", "2");
   auto& replica = start();
   run_for(10min);
-  EXPECT_EQ(offered("n1"), "5001") << "as somebody else left it";
+  EXPECT_EQ(offered("n1"), "5001") << "as another program left it";
   EXPECT_EQ(offered("n2"), "17200");
   EXPECT_EQ(call("GET", base::cat(kNodeSlosPath, "/n1"), nullptr).status, 404);
   EXPECT_EQ(call("GET", base::cat(kNodeSlosPath, "/n2"), nullptr).status, 200);
@@ -421,7 +421,7 @@ TEST_F(StateTest, YieldsToASecondWriterUntilItIsGone) {
   run_for(5s);
   EXPECT_EQ(offered("n1"), "6001") << "a fight is not fought";
   EXPECT_EQ(condition("n1", "reason"), "SecondWriter");
-  EXPECT_EQ(condition("n1", "status"), "True") << "it sells, by somebody else's numbers";
+  EXPECT_EQ(condition("n1", "status"), "True") << "it sells, by another program's numbers";
   EXPECT_EQ(replica.metric("tidemark_manager_contested_nodes{component=\"amounts\"}"), 1);
   EXPECT_EQ(replica.metric("tidemark_observed_wanted_batch_cpu_cores{pool=\"default\"}"), 17.2);
   const std::string standing = revision("n1");
@@ -430,7 +430,7 @@ TEST_F(StateTest, YieldsToASecondWriterUntilItIsGone) {
   EXPECT_EQ(offered("n1"), "6001");
   EXPECT_EQ(revision("n1"), standing) << "and nothing is written meanwhile";
   run_for(2min);
-  EXPECT_EQ(offered("n1"), "17200") << "nobody else wrote for ten minutes";
+  EXPECT_EQ(offered("n1"), "17200") << "no other program wrote for ten minutes";
   EXPECT_EQ(replica.metric("tidemark_manager_contested_nodes{component=\"amounts\"}"), 0);
   EXPECT_EQ(condition("n1", "reason"), "On");
 }

@@ -18,7 +18,7 @@ CertificateOptions certificate_options() {
   return out;
 }
 
-bool nobody(std::string_view) {
+bool trusts_none(std::string_view) {
   return false;
 }
 
@@ -52,7 +52,7 @@ TEST(WebhookCertificates, EachRotationStepKeepsTheCertificateTrusted) {
     const std::string bundle_before = state.bundle();
     state = *rotate(state, step, certificate_options(), clock.wall());
     EXPECT_TRUE(net::check_certificate(state.serving, state.authority.certificate_pem));
-    const auto facts = rotation_facts(state, certificate_options(), nobody);
+    const auto facts = rotation_facts(state, certificate_options(), trusts_none);
     EXPECT_TRUE(facts.serving_fits);
     // A client with the bundle from before the step trusts the new signer.
     if (!bundle_before.empty()) {
@@ -67,22 +67,22 @@ TEST(WebhookCertificates, DetectsMismatchedMaterial) {
   const auto made = *rotate({}, RotationStep::kMakeAll, certificate_options(), clock.wall());
   CertificateOptions more = certificate_options();
   more.ip_addresses.emplace_back("10.0.0.7");
-  EXPECT_FALSE(rotation_facts(made, more, nobody).serving_fits);
+  EXPECT_FALSE(rotation_facts(made, more, trusts_none).serving_fits);
   StoredCertificates broken = made;
   broken.authority = rotate({}, RotationStep::kMakeAll, certificate_options(), clock.wall())->authority;
-  EXPECT_FALSE(rotation_facts(broken, certificate_options(), nobody).serving_fits);
+  EXPECT_FALSE(rotation_facts(broken, certificate_options(), trusts_none).serving_fits);
   broken.authority.key_pem.clear();
-  EXPECT_FALSE(rotation_facts(broken, certificate_options(), nobody).ca);
+  EXPECT_FALSE(rotation_facts(broken, certificate_options(), trusts_none).ca);
   broken.serving.certificate_pem = "garbage";
-  EXPECT_FALSE(rotation_facts(broken, certificate_options(), nobody).serving);
+  EXPECT_FALSE(rotation_facts(broken, certificate_options(), trusts_none).serving);
 }
 
 TEST(WebhookCertificates, RefusesAnAuthorityWithAnotherKey) {
   const base::testing::Clock clock;
   auto mixed = *rotate({}, RotationStep::kMakeAll, certificate_options(), clock.wall());
-  EXPECT_TRUE(rotation_facts(mixed, certificate_options(), nobody).ca);
+  EXPECT_TRUE(rotation_facts(mixed, certificate_options(), trusts_none).ca);
   mixed.authority.key_pem = rotate({}, RotationStep::kMakeAll, certificate_options(), clock.wall())->authority.key_pem;
-  const auto facts = rotation_facts(mixed, certificate_options(), nobody);
+  const auto facts = rotation_facts(mixed, certificate_options(), trusts_none);
   EXPECT_FALSE(facts.ca) << "what it issued would never fit";
   EXPECT_EQ(policy::admission::next_rotation(facts, {}, clock.wall()).step, RotationStep::kMakeAll);
 }
@@ -93,7 +93,7 @@ TEST(WebhookCertificates, ShortLifetimeDoesNotExpireAtOnce) {
   brief.authority_lifetime = 15s;
   brief.serving_lifetime = 8s;
   const auto made = *rotate({}, RotationStep::kMakeAll, brief, clock.wall());
-  const auto facts = rotation_facts(made, brief, nobody);
+  const auto facts = rotation_facts(made, brief, trusts_none);
   EXPECT_EQ(policy::admission::next_rotation(facts, {}, clock.wall()).step, RotationStep::kNothing);
   EXPECT_EQ(policy::admission::next_rotation(facts, {}, clock.wall() + 7s).step, RotationStep::kIssueServing);
 }

@@ -126,7 +126,7 @@ class HookServer final : public kube::Reader, public kube::Watcher, public kube:
   }
   net::Task<Result<void>> remove(const kube::Resource&, std::string_view, std::string, kube::WriteOptions,
                                  base::Duration) override {
-    co_return fail(ErrorKind::kDenied, "nobody removes");
+    co_return fail(ErrorKind::kDenied, "no removal");
   }
 
   const Json* find(const kube::Resource& resource, std::string_view name) const {

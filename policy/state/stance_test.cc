@@ -198,7 +198,7 @@ TEST(Stance, ObservesIfItCannotWrite) {
   expect_all(inputs, Permit::kPutBack, Reason::kAgentObserves);
   inputs.marks = &off;
   const Stance got = stance(inputs, kStanceNow);
-  EXPECT_TRUE(got.off) << "whoever waits for that is told so";
+  EXPECT_TRUE(got.off) << "a command that waits for it learns of it";
   EXPECT_EQ(got.permits[static_cast<std::size_t>(Strategy::kEviction)], Permit::kPutBack);
 }
 

@@ -406,7 +406,7 @@ TEST_F(JobControllerTest, OrphanDeleteKeepsPods) {
   ASSERT_EQ(left.size(), 2U) << lines;
   for (const Json& each : left) {
     EXPECT_EQ(each.at("metadata", "deletionTimestamp"), nullptr);
-    EXPECT_EQ(each.at("metadata", "finalizers"), nullptr) << "or nobody could delete it";
+    EXPECT_EQ(each.at("metadata", "finalizers"), nullptr) << "or it could not be deleted";
   }
 }
 

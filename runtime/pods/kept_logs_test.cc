@@ -82,7 +82,7 @@ TEST_F(KeptLogsTest, LeavesForeignFilesAlone) {
   std::ofstream(dir + "/file_of_mine_or-so").close();
   EXPECT_EQ(sweep().size(), 2U);
   std::filesystem::remove_all(dir);
-  EXPECT_TRUE(sweep_logs(dir, {})) << "there is none yet";
+  EXPECT_TRUE(sweep_logs(dir, {})) << "no log exists yet";
   std::filesystem::create_directory(dir);
 }
 

@@ -96,7 +96,7 @@ TEST_F(PodSpecTest, ReadsCommandAndEnvironment) {
   EXPECT_EQ(main.environment[1], "TWICE=hello hello");
   EXPECT_EQ(main.environment[2], "ME=web");
   EXPECT_EQ(main.environment[3], "TEAM=red");
-  EXPECT_TRUE(main.environment[4].starts_with("PATH=")) << "where nobody said one";
+  EXPECT_TRUE(main.environment[4].starts_with("PATH=")) << "where none is set";
   EXPECT_EQ(main.working_dir, "/srv");
   EXPECT_EQ(main.user, 33);
   EXPECT_EQ(main.group, 34);

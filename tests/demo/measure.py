@@ -68,7 +68,7 @@ class Watch:
         """Of sums that only grow; between two looks, as if evenly."""
         after = next((i for i, look in enumerate(self._looks) if look[0] >= time_s), None)
         if not after:
-            raise Failed(f"the load counted at {time_s:.1f} s, and nobody looked at the machine then")
+            raise Failed(f"the load counted at {time_s:.1f} s, and the machine was not measured then")
         (begun, *before), (ended, *behind) = self._looks[after - 1], self._looks[after]
         share = (time_s - begun) / (ended - begun)
         return [low + (high - low) * share for low, high in zip(before, behind)]

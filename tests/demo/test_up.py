@@ -123,7 +123,7 @@ class Folder(unittest.TestCase):
         child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], stdin=subprocess.DEVNULL)
         self.addCleanup(child.kill)
         (self.data / owners.MARK).write_text(f"{child.pid} {owners._started(child.pid)} {owners._namespace()}")
-        self.assertEqual(0, up.stop(self.data), "though whoever started it has not looked how it ended")
+        self.assertEqual(0, up.stop(self.data), "though its parent process has not read how it ended")
         self.assertEqual(-15, child.wait())
         self.assertFalse(self.data.exists())
 
@@ -139,7 +139,7 @@ class Folder(unittest.TestCase):
         (self.data / owners.MARK).write_text(f"{child.pid} 1 {owners._namespace()}")
         self.assertEqual(0, up.stop(self.data))
         self.assertIsNone(child.poll())
-        self.assertFalse(self.data.exists(), "whoever had it is gone")
+        self.assertFalse(self.data.exists(), "the process that had it is gone")
 
     def test_a_process_without_a_valid_mark_is_not_ended(self):
         child = self.stranger()

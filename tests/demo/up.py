@@ -104,7 +104,7 @@ def _owner(data: Path) -> owners.Owner:
     if owner is None:
         raise Failed(
             f"{data} is of a ./dev up of another user, of another PID namespace (a container, another machine), or of one that was cut off as it began: "
-            "nobody can tell from here whether it runs. Say --stop where it was started; where that is gone, remove the folder"
+            "it cannot be seen from here whether it runs. Use --stop where it was started; if that is gone, remove the directory"
         )
     return owner
 

@@ -32,7 +32,7 @@ def run(arguments: list[str]) -> int:
     fuzzers = dict(build.listed("fuzz", "fuzzers"))
     for name in names:
         if name not in fuzzers:
-            raise WrongUse(f"no fuzzer `{name}`: {', '.join(fuzzers) or 'there is none yet'}")
+            raise WrongUse(f"no fuzzer `{name}`: {', '.join(fuzzers) or 'none yet'}")
     chosen = names or sorted(fuzzers)
     if not chosen:
         say("no fuzzers yet")

@@ -246,7 +246,7 @@ class Executor(unittest.TestCase):
         self.assertEqual(0, self.call("u", "u", "2", child.pid, 0))
         self.assertEqual(0, self.call("u", "u", "2", child.pid, 15))
         self.assertEqual(-15, child.wait(PATIENCE_S))
-        until("nobody is left of it", lambda: not leftovers.session(child.pid), PATIENCE_S)
+        until("no process is left of it", lambda: not leftovers.session(child.pid), PATIENCE_S)
         self.assertEqual(9, self.call("u", "u", "2", child.pid, 15))
 
     def test_it_deletes_below_its_own_folder_only(self):

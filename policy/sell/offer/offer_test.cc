@@ -263,7 +263,7 @@ TEST(Offer, OfferToKubernetesFollowsTheHour) {
   };
   EXPECT_EQ(real_at(12).cpu, model::CpuMilli{10'000});
   EXPECT_EQ(real_at(23).cpu, model::CpuMilli{6'000});
-  EXPECT_EQ(real_at(12).memory, told.memory) << "memory is told as it is unless somebody says otherwise";
+  EXPECT_EQ(real_at(12).memory, told.memory) << "memory is offered as it is unless a setting says otherwise";
   EXPECT_EQ(real_at(23, {.stopped = false, .truthful = true}), told);
   pool.ledger = model::LedgerConfig();
   EXPECT_EQ(real_at(23), told);

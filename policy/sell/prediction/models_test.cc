@@ -133,7 +133,7 @@ TEST(UsageModels, AClockThatLeapsAheadAgesNoMoreThanAWeek) {
   UsageModels models;
   pass(models, kModelsBegin);
   models.train({kNode, {}}, kModelsBegin + hours(24 * 365 * 10));
-  EXPECT_EQ(models.find("web"), nullptr) << "who was not seen since";
+  EXPECT_EQ(models.find("web"), nullptr) << "it was not seen since";
   pass(models, kModelsBegin + hours(24 * 365 * 10) + kTrainEvery);
   const auto& node = models.find(kNodeModelKey)->cpu;
   EXPECT_GT(*std::ranges::max_element(node.weights()), 16'000) << "2^14: fourteen half-lives of CPU";
