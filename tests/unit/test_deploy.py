@@ -132,13 +132,13 @@ class NodeManagerImage(unittest.TestCase):
 
     def test_the_native_program_is_where_a_generated_yarn_site_expects_it(self):
         text = (self.FOLDER / "Dockerfile").read_text()
-        constants = (ROOT / "cli" / "node_manager_site.h").read_text()
+        constants = (ROOT / "cli" / "yarn" / "node_manager_site.h").read_text()
         program, group = (re.search(rf'{name} = "(.*)"', constants)[1] for name in ("kNodeExecutor", "kNodeExecutorGroup"))
         self.assertRegex(text, rf"(?m)^COPY --chown=root:{group} --chmod=6050 \S+/bin/container-executor {program}$")
         self.assertIn(f"executor.group={group}\n", (self.FOLDER / "container-executor.cfg").read_text())
 
     def test_the_chart_mounts_the_directories_of_a_generated_yarn_site(self):
-        constants, values = (ROOT / "cli" / "node_manager_site.h").read_text(), (CHART / "values.yaml").read_text()
+        constants, values = (ROOT / "cli" / "yarn" / "node_manager_site.h").read_text(), (CHART / "values.yaml").read_text()
         for name, line in (("kNodeLocalDir", "localDirs: [{}]"), ("kNodeLogDir", "logDirs: [{}]"), ("kNodeRecoveryDir", "recoveryDir: {}")):
             self.assertIn(line.format(re.search(rf'{name} = "(.*)"', constants)[1]), values)
 
