@@ -4,10 +4,8 @@
 #include <functional>
 #include <utility>
 
-#include "base/json.h"
 #include "base/text.h"
 #include "policy/evict/budget/budget.h"
-#include "policy/evict/victims.h"
 #include "policy/explain/evict_text.h"
 
 namespace tidemark::agent {
