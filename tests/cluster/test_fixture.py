@@ -94,7 +94,7 @@ class Ending(unittest.TestCase):
         state = Path(tempfile.mkdtemp(prefix="tidemark-fixture-"))
         self.addCleanup(shutil.rmtree, state, ignore_errors=True)
         apiserver = Path(os.environ["TIDEMARK_KUBECTL"]).parent / "kube-apiserver"
-        server = [sys.executable, "-m", "support.cluster.server", "--state", str(state), "--kube-apiserver", str(apiserver)]
+        server = [sys.executable, "-m", "support.cluster.server", "--state", str(state), "--etcd", str(state / "etcd"), "--kube-apiserver", str(apiserver)]
         if bound:  # as the driver starts it: a waiting parent, with the supervisor bound to it by PDEATHSIG
             program = "import subprocess, sys; subprocess.run(['setpriv', '--pdeathsig', 'KILL', '--', *sys.argv[1:]])"
             server = [sys.executable, "-c", program, *server]

@@ -18,13 +18,19 @@ from support.cluster import control
 from support.patience import PATIENCE_S
 
 START_S = 2 * PATIENCE_S + 60  # of etcd, then of the API server
-CLUSTERS = 3  # at most, side by side: what runs on them waits more than it works, and each cluster is a sixth of a core at rest
+CLUSTERS = 4  # at most, side by side: what runs on them waits more than it works. A cluster at rest is a hundredth of a core
 PREFIX = "tidemark-cluster-"
+MEMORY, MEMORY_MIN_BYTES = Path("/dev/shm"), 2 << 30
 STANDING = BUILD / "cluster"  # where ./dev cluster start keeps its one cluster
 
 
-def _command(state: Path, apiserver: Path) -> list[str]:
-    return [sys.executable, "-m", "support.cluster.server", "--state", str(state), "--kube-apiserver", str(apiserver)]
+def _command(state: Path, etcd: Path, apiserver: Path) -> list[str]:
+    return [sys.executable, "-m", "support.cluster.server", "--state", str(state), "--etcd", str(etcd), "--kube-apiserver", str(apiserver)]
+
+
+def memory() -> Path | None:
+    """A place in memory for the data of etcd, if it has room: on a disk each write waits for a sync, and for the other programs that use the disk."""
+    return MEMORY if MEMORY.is_dir() and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free >= MEMORY_MIN_BYTES else None
 
 
 def _environment() -> dict[str, str]:
@@ -56,10 +62,11 @@ def install_crds(programs: dict[str, Path], kubeconfig: str) -> None:
 
 
 class Fixture:
-    """One real cluster, with ports and folders of its own: started when the first group wants it, always taken down."""
+    """One real cluster, with ports and folders of its own: started when the first group wants it, always taken down. The data of etcd is in a folder of `place`
+    if that is given, and else on the disk with the rest."""
 
-    def __init__(self, number: int = 1):
-        self.number = number
+    def __init__(self, number: int = 1, place: Path | None = None):
+        self.number, self._place = number, place
         self._child: subprocess.Popen | None = None
         self._state: Path | None = None
         self._put_away = ExitStack()
@@ -78,10 +85,16 @@ class Fixture:
         """Begins the start. To be called by a thread that lives as long as the run: the supervisor ends with the thread that started it."""
         self._state = Path(tempfile.mkdtemp(prefix=PREFIX))
         owners.mark(self._state)
+        etcd = self._state / "etcd"
         self._put_away.enter_context(processes.cleaned_up(self._keep_logs))
+        if self._place is not None:
+            folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=self._place))
+            owners.mark(folder)
+            self._put_away.enter_context(processes.cleaned_up(lambda: shutil.rmtree(folder, ignore_errors=True)))
+            etcd = folder / "etcd"
         with open(self._state / "supervisor.log", "wb") as out:
             self._child = processes.start(
-                _command(self._state, programs["kube-apiserver"]), env=_environment(), stdout=out, stderr=subprocess.STDOUT
+                _command(self._state, etcd, programs["kube-apiserver"]), env=_environment(), stdout=out, stderr=subprocess.STDOUT
             )
 
     def wait(self, programs: dict[str, Path]) -> None:
@@ -126,7 +139,8 @@ def start(fixtures: list[Fixture]) -> None:
     if not new:
         return
     programs = kubernetes.provide()
-    owners.clear_away(Path(tempfile.gettempdir()), PREFIX)
+    for place in (Path(tempfile.gettempdir()), MEMORY):
+        owners.clear_away(place, PREFIX)
     with step("starting etcd and kube-apiserver" + (f", {len(new)} of each" if len(new) > 1 else "")):
         try:
             for fixture in new:
@@ -143,7 +157,7 @@ class Fixtures:
     """The clusters of a run. The first serves every group that wants one; the others are there while a group has work for them."""
 
     def __init__(self):
-        self._all = [Fixture(number) for number in range(1, CLUSTERS + 1)]
+        self._all = [Fixture(number, memory()) for number in range(1, CLUSTERS + 1)]
 
     def start(self, count: int = 1) -> list[Fixture]:
         """That many, at most all of them. The same ones on a second call."""
@@ -189,7 +203,7 @@ def _start_standing() -> int:
         with step("starting etcd and kube-apiserver"):
             with open(log, "wb") as out:  # not through processes.start: this one is meant to outlive us
                 child = subprocess.Popen(
-                    _command(STANDING, programs["kube-apiserver"]), env=_environment(), start_new_session=True,
+                    _command(STANDING, STANDING / "etcd", programs["kube-apiserver"]), env=_environment(), start_new_session=True,
                     stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
                 )
             install_crds(programs, _wait(STANDING, child, log)["kubeconfig"])

@@ -11,6 +11,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
+from driver import cluster
 from support.cluster import control, server
 from support.cluster.programs import Layout
 
@@ -49,9 +50,17 @@ class Asking(unittest.TestCase):
         self.assertEqual(before, len(os.listdir("/proc/self/fd")))
 
 
+class InMemory(unittest.TestCase):
+    def test_etcd_is_in_memory_only_if_there_is_room(self):
+        for place, free, expected in ((Path("/"), 3 << 30, Path("/")), (Path("/"), 1 << 30, None), (Path("/nonexistent"), 3 << 30, None)):
+            usage = mock.Mock(free=free)
+            with mock.patch.object(cluster, "MEMORY", place), mock.patch.object(cluster.os, "access", lambda *_: True), mock.patch.object(cluster.shutil, "disk_usage", lambda _: usage):
+                self.assertEqual(expected, cluster.memory())
+
+
 class Paused(unittest.TestCase):
     def test_a_program_that_a_signal_stopped_does_not_count_as_running(self):
-        supervisor = server.Cluster(Layout(Path("/nonexistent")), Path("/nonexistent"))
+        supervisor = server.Cluster(Layout(Path("/nonexistent"), Path("/nonexistent")), Path("/nonexistent"))
         child = supervisor._running["etcd"] = subprocess.Popen(["sleep", "1000"], stdin=subprocess.DEVNULL)
         self.addCleanup(supervisor.kill, "etcd")
 

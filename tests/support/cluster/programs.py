@@ -39,9 +39,10 @@ class Ports:
 
 @dataclass(frozen=True)
 class Layout:
-    """The files of one cluster in its state directory."""
+    """The files of one cluster in its state directory, and the data of etcd."""
 
     state: Path
+    etcd: Path
 
     @property
     def pki(self) -> Path:
@@ -75,7 +76,7 @@ class Layout:
 def etcd_command(layout: Layout, ports: Ports) -> list[str]:
     client, peer = f"http://127.0.0.1:{ports.etcd_client}", f"http://127.0.0.1:{ports.etcd_peer}"
     return [
-        "etcd", "--name=tidemark", f"--data-dir={layout.state / 'etcd'}",
+        "etcd", "--name=tidemark", f"--data-dir={layout.etcd}",
         f"--listen-client-urls={client}", f"--advertise-client-urls={client}",
         f"--listen-peer-urls={peer}", f"--initial-advertise-peer-urls={peer}", f"--initial-cluster=tidemark={peer}",
     ]

@@ -1,4 +1,4 @@
-"""The supervisor of one cluster: python -m support.cluster.server --state DIR --kube-apiserver FILE.
+"""The supervisor of one cluster: python -m support.cluster.server --state DIR --etcd DIR --kube-apiserver FILE.
 
 Single-threaded: it waits on its socket and on SIGCHLD, and runs one command at a time. Commands and answers are lines of JSON.
 The kernel kills etcd and kube-apiserver when the supervisor dies, for any reason (PR_SET_PDEATHSIG through setpriv). The supervisor
@@ -54,7 +54,7 @@ class Cluster:
                 self.end()
                 if attempt == START_ATTEMPTS:
                     raise
-                shutil.rmtree(self._layout.state / "etcd", ignore_errors=True)
+                shutil.rmtree(self._layout.etcd, ignore_errors=True)
                 self._ports = Ports.free()
         programs.write_kubeconfig(self._layout, self._ports)
         programs.write_control(self._layout, sys.executable, Path(__file__).resolve().parents[2])
@@ -208,9 +208,10 @@ def serve(cluster: Cluster, listener: socket.socket) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="cluster server")
     parser.add_argument("--state", type=Path, required=True)
+    parser.add_argument("--etcd", type=Path, required=True)
     parser.add_argument("--kube-apiserver", type=Path, required=True)
     options = parser.parse_args()
-    layout = Layout(options.state.resolve())
+    layout = Layout(options.state.resolve(), options.etcd.resolve())
     layout.state.mkdir(parents=True, exist_ok=True)
     os.chdir(layout.state)  # a Unix socket's path has at most 107 bytes: bind it by its short name
 
