@@ -16,12 +16,12 @@ const { chromium } = require("playwright-core");
 const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 
 const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 300_000; // as tests/support/patience.py
 const origin = new URL(URL_OF_CONSOLE).origin;
 
 let browser;
 before(async () => {
-  browser = await chromium.launch({ executablePath: TIDEMARK_CHROMIUM, args: FLAGS });
+  browser = await chromium.launch({ executablePath: TIDEMARK_CHROMIUM, args: FLAGS, timeout: PATIENCE_MS });
 });
 after(() => browser?.close());
 

@@ -14,7 +14,7 @@ from cluster.tidemark_process import Component, wait_for
 
 SMOKE = True
 HERE = Path(__file__).parent
-LIMIT_S = 600
+LIMIT_S = 1500
 
 
 class Changes(BaseHTTPRequestHandler):

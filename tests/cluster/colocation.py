@@ -1,5 +1,6 @@
 """Nodes, pods, NodeMetrics and settings on a real API server, as in a real cluster."""
 
+import contextlib
 import datetime
 import json
 import os
@@ -9,6 +10,7 @@ from pathlib import Path
 from contract.client import MERGE, Client, Target
 
 CRDS = Path(__file__).parents[2] / "deploy" / "crds"
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 NODEMETRICS = "/apis/slo.koordinator.sh/v1alpha1/nodemetrics"
 NODESLOS = "/apis/slo.koordinator.sh/v1alpha1/nodeslos"
 SETTINGS = "/api/v1/namespaces/koordinator-system/configmaps"
@@ -18,6 +20,7 @@ REVISIONS = "tidemark-config-revisions"
 PROFILES = [f"tidemark-history-profiles-{shard}" for shard in range(8)]
 LEAST_OFFERS = [f"tidemark-history-least-{i}" for i in range(8)]
 BUDGETS = "tidemark-budgets"
+OFF_PROGRESS = "tidemark-off"
 CONFIG_HASH = "tidemark.io/config-hash"
 ORIGIN = "node.koordinator.sh/originExtendedAllocatable"
 
@@ -28,6 +31,11 @@ def client() -> Client:
 
 
 def install_crds() -> None:
+    """A cluster of the tests has them from its start, unless a test removed one."""
+    wanted = {".".join(reversed(file.stem.split("_", 1))) for file in CRDS.glob("*.yaml")}
+    with contextlib.closing(client()) as api:
+        if wanted <= {each["metadata"]["name"] for each in must(api.request("GET", DEFINITIONS))["items"]}:
+            return
     kubectl = [os.environ["TIDEMARK_KUBECTL"], "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"]]
     for arguments in (["apply", "--server-side", "-f", str(CRDS)], ["wait", "--for=condition=Established", "--timeout=60s", "-f", str(CRDS)]):
         subprocess.run([*kubectl, *arguments], stdin=subprocess.DEVNULL, check=True, capture_output=True, timeout=120)
@@ -64,8 +72,8 @@ def put_map(api: Client, name: str, data: dict) -> None:
 
 
 def delete_settings(api: Client) -> None:
-    """Also deletes what a manager stored from them, so that the next manager starts as on a new cluster."""
-    for name in (SETTINGS_NAME, TIDEMARK_CONFIG, REVISIONS, BUDGETS, *PROFILES, *LEAST_OFFERS):
+    """Also deletes what a manager and `tidemark off` stored, so that the next manager starts as on a new cluster."""
+    for name in (SETTINGS_NAME, TIDEMARK_CONFIG, REVISIONS, BUDGETS, OFF_PROGRESS, *PROFILES, *LEAST_OFFERS):
         api.request("DELETE", f"{SETTINGS}/{name}")
 
 

@@ -142,8 +142,8 @@ class Outages:
     away_s: float = 0  # total outage of the API server
 
 
-def kill_again_and_again(rng: random.Random, seconds: float, between=lambda: None) -> Outages:
-    """Kills the API server with SIGKILL every few seconds. It runs again when this returns."""
+def kill_again_and_again(rng: random.Random, seconds: float, until_used) -> Outages:
+    """Kills the API server with SIGKILL every few seconds, and starts it again. `until_used` waits until its clients use the new one."""
     outages = Outages()
     end = time.monotonic() + seconds
     while time.monotonic() < end:
@@ -151,10 +151,10 @@ def kill_again_and_again(rng: random.Random, seconds: float, between=lambda: Non
         control("kill", "apiserver")
         killed = time.monotonic()
         time.sleep(rng.uniform(0, 1.5))
-        between()
         control("start", "apiserver")
         outages.kills += 1
         outages.away_s += time.monotonic() - killed
+        until_used()
     return outages
 
 
@@ -290,7 +290,13 @@ def soak(case, api, seed: int, *, seconds: float, objects: int = 5000) -> None:
         writer.wait_filled()
         mirror.wait_synced()
         before = mirror.stats()
-        outages = kill_again_and_again(rng, seconds)
+
+        def until_it_watches() -> None:
+            """Otherwise the next kill would break no watch. Events arrive only by a watch, and the writer never rests."""
+            seen = mirror.stats()["events"]
+            wait_for(lambda: mirror.stats()["events"] > seen, "events by a new watch")
+
+        outages = kill_again_and_again(rng, seconds, until_it_watches)
         done = writer.stop()
         case.assertEqual(0, writer.end(), writer.log)
         case.assertGreater(done["writes"], objects, "the writer made too few writes")

@@ -1,5 +1,6 @@
 """Credential plugins of a kubeconfig (`exec`) against a real API server: a command by token and by certificate, and a manager whose tokens expire."""
 
+import itertools
 import json
 import os
 import re
@@ -9,7 +10,7 @@ from base64 import b64decode
 from pathlib import Path
 
 from cluster import colocation
-from cluster.test_manager import LEFT, WithApi
+from cluster.test_manager import LEFT, STATUS, WithApi
 from cluster.tidemark_process import wait_for
 
 V1 = "client.authentication.k8s.io/v1"
@@ -77,6 +78,14 @@ class CredentialPlugins(WithApi):
         script = f"printf '{answer}' \"$(date -u -d '+{LIFE_S} seconds' +%Y-%m-%dT%H:%M:%SZ)\"\n"
         manager = self.start_manager("--leader-elect=false", kubeconfig=self.kubeconfig(script))
         self.wait_offered("plugin-1", LEFT, manager)
-        wait_for(lambda: self.runs() >= 3, "a third run of the plugin", manager)
-        self.node("plugin-2")
-        self.wait_offered("plugin-2", LEFT, manager)
+        busy = {**STATUS, "nodeMetric": dict.fromkeys(("nodeUsage", "systemUsage"), {"resources": {"cpu": "12", "memory": "4Gi"}})}
+
+        def writes_once_more() -> bool:
+            """A manager without a request needs no token."""
+            status, left = next(reports)
+            colocation.put_metric(self.api, "plugin-1", status)
+            self.wait_offered("plugin-1", left, manager)
+            return self.runs() >= 3
+
+        reports = itertools.cycle(((busy, "7200"), (STATUS, LEFT)))
+        wait_for(writes_once_more, "a third run of the plugin", manager)
