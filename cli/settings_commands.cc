@@ -6,7 +6,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "cli/line_diff.h"
+#include "operate/line_diff.h"
 #include "policy/explain/rollout_text.h"
 
 namespace tidemark::cli {
@@ -25,7 +25,7 @@ std::string changes_text(const std::vector<SettingsTextChange>& changes) {
                !change.before  ? " (comes back)"
                : !change.after ? " (goes)"
                                : "",
-               ":\n", line_diff(change.before.value_or(""), change.after.value_or("")));
+               ":\n", operate::line_diff(change.before.value_or(""), change.after.value_or("")));
   }
   return out.empty() ? "the ConfigMaps hold it already\n" : out;
 }

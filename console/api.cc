@@ -23,7 +23,8 @@ constexpr std::size_t kNameBytesMax = 253;
 
 // Paths that the page itself interprets.
 bool is_page_path(std::string_view path) {
-  constexpr std::array<std::string_view, 4> kPages = {"/", "/nodes", "/pools", "/offline"};
+  constexpr std::array<std::string_view, 9> kPages = {"/",          "/nodes",    "/pools",    "/offline", "/decisions",
+                                                      "/settings", "/calendar", "/platform", "/yarn"};
   if (std::ranges::find(kPages, path) != kPages.end()) return true;
   return path.starts_with("/nodes/") || path.starts_with("/pools/");
 }
@@ -89,6 +90,8 @@ net::Task<void> Api::handle(net::HttpExchange& exchange) {
     respond_json(exchange, problems_document(parts_.view));
   } else if (what == "history") {
     respond_json(exchange, history_document(parts_.view));
+  } else if (RecordApi::has(what)) {
+    co_await records_.handle(exchange, std::string(what), *target);
   } else {
     respond_problem(exchange, 404, "not-found",
                     base::cat("there is no ", base::in_quotes(path), "; /api/openapi.json lists what there is"));

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/metrics.h"
 #include "base/result.h"
+#include "console/record_api.h"
 #include "console/stream.h"
 #include "console/view.h"
 #include "kube/client.h"
@@ -25,6 +26,7 @@ struct ApiParts {
   const base::Registry& metrics;
   ViewOptions settings;  // their location
   std::string cluster;   // shown in the header of the page
+  operate::DecisionFiles files;
 };
 
 class Api {
@@ -33,7 +35,9 @@ class Api {
   static constexpr std::size_t kDetailsKept = 32;
   static constexpr int kDetailsAtOnce = 8;
 
-  explicit Api(ApiParts parts) : parts_(std::move(parts)) {}
+  explicit Api(ApiParts parts)
+      : parts_(std::move(parts)),
+        records_({parts_.loop, parts_.client, parts_.view, parts_.settings, std::move(parts_.files)}) {}
   net::Task<void> handle(net::HttpExchange& exchange);
 
  private:
@@ -49,6 +53,7 @@ class Api {
     std::string body;
   };
   ApiParts parts_;
+  RecordApi records_;
   std::map<std::string, Detail, std::less<>> details_;
   int reading_ = 0;  // details that are read now
 };

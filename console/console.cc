@@ -29,7 +29,8 @@ class Running final : public Console {
         cluster_(options.cluster),
         view_(loop, client, log_, metrics, random.fork(), options.view),
         stream_(loop, metrics, base::cat(random.next() & 0xffffffff), [this] { return snapshot(); }),
-        api_({loop, client, view_, stream_, metrics, std::move(options.view), std::move(options.cluster)}) {
+        api_({loop, client, view_, stream_, metrics, std::move(options.view), std::move(options.cluster),
+              std::move(options.files)}) {
     view_.on_change([this](const View::Change& change) { stream_.publish(delta(change)); });
   }
 

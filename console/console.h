@@ -13,6 +13,7 @@
 #include "kube/client.h"
 #include "net/loop.h"
 #include "net/task.h"
+#include "operate/decisions.h"
 
 namespace tidemark::console {
 
@@ -20,6 +21,7 @@ struct ConsoleOptions {
   std::string listen = "127.0.0.1:8090";
   ViewOptions view{};
   std::string cluster{};  // its name on the page
+  operate::DecisionFiles files{};
 };
 
 class Console {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "console/json_values.h"
 #include "model/isolation.h"
 #include "model/names.h"
 #include "model/reason.h"
@@ -20,25 +21,10 @@ namespace {
 
 using base::JsonWriter;
 
-constexpr std::int64_t kSchema = 1;
 constexpr std::size_t kLinePointStep = 3;  // of the policy's points every third: a quarter of an hour
 
-void optional_value(JsonWriter& json, const std::optional<std::int64_t>& value) {
-  if (value) {
-    json.value(*value);
-  } else {
-    json.null();
-  }
-}
-void optional_member(JsonWriter& json, std::string_view name, const std::optional<std::int64_t>& value) {
-  json.key(name);
-  optional_value(json, value);
-}
-std::optional<std::int64_t> seconds(std::uint32_t since_1970) {
+std::optional<std::int64_t> seconds_known(std::uint32_t since_1970) {
   return since_1970 == 0 ? std::nullopt : std::optional<std::int64_t>(since_1970);
-}
-std::int64_t seconds(base::WallTime at) {
-  return std::chrono::floor<std::chrono::seconds>(at.since_epoch).count();
 }
 
 void write_amounts(JsonWriter& json, std::string_view name, const SumAmounts& sum, bool known) {
@@ -65,31 +51,13 @@ void write_orders(JsonWriter& json, const policy::waterline::LineOverrides& over
   json.end_array();
 }
 
-std::string_view phase_word(model::LinePhase phase) {
-  switch (phase) {
-    case model::LinePhase::kBase:
-      return "base";
-    case model::LinePhase::kRampingUp:
-      return "rampingUp";
-    case model::LinePhase::kOpen:
-      return "open";
-    case model::LinePhase::kRampingDown:
-      return "rampingDown";
-    case model::LinePhase::kFrozen:
-      return "frozen";
-    case model::LinePhase::kOverridden:
-      return "overridden";
-  }
-  return "base";
-}
-
 void write_line(JsonWriter& json, std::string_view name, const model::LineTerms& terms,
                 const policy::waterline::Calendar& calendar) {
   json.key(name).begin_object();
   json.member("basePercent", terms.base);
   json.member("percent", terms.hold);
   json.member("sellPercent", terms.sell);
-  json.member("phase", phase_word(terms.phase));
+  json.member("phase", line_phase_word(terms.phase));
   json.member("reason", model::reason_id(terms.reason));
   json.member("text", model::reason_sentence(terms.reason));
   if (terms.entry && *terms.entry < calendar.entries.size()) json.member("entry", calendar.entries[*terms.entry].name);
@@ -152,8 +120,8 @@ void write_task_members(JsonWriter& json, const Task& task) {
   json.member("state", task_state(task));
   json.member("cpu", task.request.cpu.value);
   json.member("memory", task.request.memory.value);
-  optional_member(json, "created", seconds(task.created_s));
-  optional_member(json, "started", seconds(task.started_s));
+  optional_member(json, "created", seconds_known(task.created_s));
+  optional_member(json, "started", seconds_known(task.started_s));
   json.member("why", task.why.view());
 }
 
@@ -162,6 +130,24 @@ std::string_view truth_word(kube::Truth truth) {
 }
 
 }  // namespace
+
+std::string_view line_phase_word(model::LinePhase phase) {
+  switch (phase) {
+    case model::LinePhase::kBase:
+      return "base";
+    case model::LinePhase::kRampingUp:
+      return "rampingUp";
+    case model::LinePhase::kOpen:
+      return "open";
+    case model::LinePhase::kRampingDown:
+      return "rampingDown";
+    case model::LinePhase::kFrozen:
+      return "frozen";
+    case model::LinePhase::kOverridden:
+      return "overridden";
+  }
+  return "base";
+}
 
 const std::vector<NodeColumn>& node_columns() {
   static const std::vector<NodeColumn> kColumns = {

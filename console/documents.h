@@ -40,6 +40,8 @@ struct NodeQuery {
 std::string nodes_document(const View& view, const NodeQuery& query);
 void write_row(base::JsonWriter& json, const NodeRow& row);  // as an array, in the order of node_columns()
 
+std::string_view line_phase_word(model::LinePhase phase);
+
 std::string summary_document(View& view, std::string_view cluster, base::WallTime now);
 void write_sums(base::JsonWriter& json, const Sums& sums);
 

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "kube/convert.h"
 #include "kube/decode.h"
+#include "model/isolation.h"
 #include "model/names.h"
 #include "model/qos.h"
 
@@ -207,7 +208,10 @@ kube::NodeFields node_fields() {
   kube::NodeFields fields;
   fields.meta.labels = kube::KeyFilter::all();  // pools select nodes by any of them
   fields.meta.annotations = {model::kStateDetailAnnotation, model::kColocationStrategyAnnotation,
-                             model::kYarnBookAnnotation, model::kYarnOfferAnnotation};
+                             model::kYarnBookAnnotation,    model::kYarnOfferAnnotation,
+                             model::kConfigHashAnnotation,  model::kYarnClusterIdAnnotation,
+                             kYarnBookOfAnnotation};
+  fields.condition_messages = {model::kIsolationCondition};
   fields.info = true;
   return fields;
 }

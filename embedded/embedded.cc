@@ -257,6 +257,13 @@ class Running final : public Embedded {
     made.view.config_namespace = options.manager.config_namespace;
     made.view.config_name = options.manager.config_name;
     made.cluster = options.pods ? options.runtime.node_name : "tidemark up";
+    const auto& audit = options.audit.path;
+    if (!audit.empty() && audit != journal::kAuditNone && audit != journal::kAuditOutput) {
+      made.files.audits.push_back(audit);
+    }
+    if (options.pods) made.files.audits.push_back(options.agent.state_dir + "/audit.jsonl");
+    const auto& decided = options.manager.journal.directory;
+    if (!decided.empty()) made.files.journals.push_back(decided);
     TM_TRY(console_, console::Console::make(loop_, *console_client_, log_.named("console"), console_metrics_,
                                             random.fork(), std::move(made)));
     return {};

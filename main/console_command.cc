@@ -28,6 +28,11 @@ int run_console(const std::vector<std::string>& args) {
   LogOptions log_options;
   flags.group("Page");
   flags.text("listen", options.listen, "loopback address of the page; port 0 picks one").placeholder("HOST:PORT");
+  flags.group("Decisions");
+  flags.list("journal-dir", options.files.journals, "directories of managers' decision journals to show")
+      .placeholder("DIR");
+  flags.list("audit-from", options.files.audits, "audit files to show, with the older files beside them")
+      .placeholder("FILE");
   declare_cluster_flags(flags, cluster_options);
   declare_settings_flags(flags, options.view.config_namespace, options.view.config_name);
   declare_log_flags(flags, log_options);

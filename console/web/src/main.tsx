@@ -1,16 +1,23 @@
 // The frame of the page: header, navigation, warnings about data that cannot be read, and the page of the path.
-import { render } from "preact";
+import { render, type ComponentType } from "preact";
 import { useEffect } from "preact/hooks";
 import { signal } from "@preact/signals";
 import { duration, language, setLanguage, t, type Key } from "./i18n";
+import { Calendar } from "./pages/calendar";
+import { Decisions } from "./pages/decisions";
 import { NodePage } from "./pages/node";
 import { Now } from "./pages/now";
 import { Offline } from "./pages/offline";
+import { Platform } from "./pages/platform";
 import { PoolPage, Pools } from "./pages/pools";
+import { Settings } from "./pages/settings";
+import { Yarn } from "./pages/yarn";
 import { Title } from "./parts";
-import { path, startRouter } from "./router";
+import { FURTHER, path, startRouter, type Further } from "./router";
 import { Search, searching } from "./search";
 import { connect, connection, lastFrame, summary, tick } from "./store";
+
+const FURTHER_PAGES: Record<Further, ComponentType> = { "/yarn": Yarn, "/decisions": Decisions, "/settings": Settings, "/calendar": Calendar, "/platform": Platform };
 
 type Theme = "light" | "dark";
 const storedTheme = localStorage.getItem("tidemark-theme");
@@ -75,6 +82,7 @@ function Header() {
         {link("/", "now", here === "/" || here.startsWith("/nodes"))}
         {link("/pools", "pools", here.startsWith("/pools"))}
         {link("/offline", "offline", here === "/offline")}
+        {FURTHER.map(({ path: to, key }) => link(to, key, here === to))}
       </nav>
       <div class="actions">
         <span class={`connection connection-${connection.value}`}>
@@ -104,6 +112,8 @@ function Page() {
   if (here === "/pools") return <Pools />;
   if (kind === "pools" && name) return <PoolPage key={name} name={decodeURIComponent(name)} />;
   if (here === "/offline") return <Offline />;
+  const Further = FURTHER_PAGES[here as Further];
+  if (Further) return <Further />;
   return (
     <>
       <Title>Tidemark</Title>
@@ -120,7 +130,7 @@ function App() {
   }, [language.value, theme]);
   useEffect(() => {
     const [, kind, name] = path.value.split("/");
-    const what = kind === "nodes" || kind === "pools" ? (name ? decodeURIComponent(name) : t(kind === "pools" ? "pools" : "now")) : kind === "offline" ? t("offline") : t("now");
+    const what = kind === "nodes" || kind === "pools" ? (name ? decodeURIComponent(name) : t(kind === "pools" ? "pools" : "now")) : kind === "offline" ? t("offline") : t(FURTHER.find((each) => each.path === path.value)?.key ?? "now");
     document.title = `${what} · Tidemark`;
   }, [path.value, language.value]);
   return (

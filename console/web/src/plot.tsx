@@ -1,7 +1,7 @@
 // Charts over time. uPlot is loaded with the first of them, not with the page.
 import { useEffect, useRef } from "preact/hooks";
 import type uPlot from "uplot";
-import { clock, language, moment } from "./i18n";
+import { clock, inZone, language, moment } from "./i18n";
 
 export type Series = { label: string; colour: string; fill?: string; dashed?: boolean; stepped?: boolean; values: (number | null)[] };
 
@@ -27,11 +27,12 @@ export function Plot(props: {
   height?: number;
   max?: number;
   days?: boolean; // the axis shows days, not minutes
+  zone?: string; // of the axis; that of the browser if absent
   format: (value: number) => string;
 }) {
   const holder = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
-  const shape = JSON.stringify([props.series.map((each) => [each.label, each.colour, each.fill]), props.max, language.value]);
+  const shape = JSON.stringify([props.series.map((each) => [each.label, each.colour, each.fill]), props.max, props.zone, language.value]);
   const data = () => [props.at, ...props.series.map((each) => each.values)] as uPlot.AlignedData;
 
   useEffect(() => {
@@ -50,11 +51,12 @@ export function Plot(props: {
           width: element.clientWidth,
           height: props.height ?? 220,
           legend: { show: false },
+          ...(props.zone ? { tzDate: (at: number) => Library.tzDate(new Date(at * 1000), props.zone!) } : {}),
           cursor: { show: false },
           scales: { x: { time: true }, y: { range: (_, __, max) => [0, (props.max ?? max) * 1.02 || 1] } },
           axes: [
             { stroke: axis, font, grid: { show: false }, ticks: { stroke: grid, size: 4 }, space: props.days ? 90 : 70,
-              values: (_, splits) => splits.map((at) => (props.days ? moment(at).replace(/,? \d\d:\d\d$/, "") : clock(at))),
+              values: (_, splits) => splits.map((at) => (props.zone ? inZone(props.zone, at, { weekday: "short", month: "short", day: "numeric" }) : props.days ? moment(at).replace(/,? \d\d:\d\d$/, "") : clock(at))),
               ...(props.days ? { incrs: [86400] } : {}) },
             { stroke: axis, font, grid: { stroke: grid, width: 1 }, ticks: { show: false }, size: 64, space: 40,
               values: (_, splits) => splits.map(props.format) },

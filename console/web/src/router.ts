@@ -1,6 +1,16 @@
 // Paths of the page. Links are ordinary links; a click on one changes the path without a load.
 import { signal } from "@preact/signals";
 
+// Pages with a path of their own and no parts, in the order of the navigation.
+export const FURTHER = [
+  { path: "/yarn", key: "yarn" },
+  { path: "/decisions", key: "decisions" },
+  { path: "/settings", key: "settings" },
+  { path: "/calendar", key: "calendar" },
+  { path: "/platform", key: "platform" },
+] as const;
+export type Further = (typeof FURTHER)[number]["path"];
+
 export const path = signal(location.pathname);
 export const query = signal(new URLSearchParams(location.search));
 

@@ -2,7 +2,7 @@
 import { signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { t } from "./i18n";
-import { go, nodePath, poolPath } from "./router";
+import { FURTHER, go, nodePath, poolPath } from "./router";
 import { nodes, poolNames } from "./store";
 
 export const searching = signal(false);
@@ -19,6 +19,7 @@ function hits(text: string): Hit[] {
   add(t("now"), t("pages"), "/");
   add(t("pools"), t("pages"), "/pools");
   add(t("offline"), t("pages"), "/offline");
+  for (const each of FURTHER) add(t(each.key), t("pages"), each.path);
   for (const name of poolNames.value) add(name, t("pool"), poolPath(name));
   if (wanted !== "") for (const row of nodes.value) add(row.name, t("node"), nodePath(row.name));
   return out;

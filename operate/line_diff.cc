@@ -1,4 +1,4 @@
-#include "cli/line_diff.h"
+#include "operate/line_diff.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "base/text.h"
 
-namespace tidemark::cli {
+namespace tidemark::operate {
 namespace {
 
 constexpr std::size_t kContext = 2;  // unchanged lines shown around a change
@@ -89,4 +89,4 @@ std::string line_diff(std::string_view before, std::string_view after) {
   return out.empty() ? "  (only white space)\n" : out;
 }
 
-}  // namespace tidemark::cli
+}  // namespace tidemark::operate

@@ -1,10 +1,10 @@
-#include "cli/line_diff.h"
+#include "operate/line_diff.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-namespace tidemark::cli {
+namespace tidemark::operate {
 namespace {
 
 TEST(LineDiff, ShowsChangesWithContext) {
@@ -38,4 +38,4 @@ TEST(LineDiff, LongTextsOnlyDiffer) {
 }
 
 }  // namespace
-}  // namespace tidemark::cli
+}  // namespace tidemark::operate

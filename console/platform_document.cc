@@ -1,0 +1,330 @@
+#include "console/platform_document.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "console/json_values.h"
+#include "kube/objects.h"
+#include "model/annotations.h"
+#include "model/isolation.h"
+#include "model/names.h"
+
+namespace tidemark::console {
+namespace {
+
+using base::JsonWriter;
+
+constexpr std::size_t kNamesMax = 5;             // nodes that one row names
+constexpr std::size_t kYarnNodesMax = 12'000;    // in one answer
+constexpr std::string_view kKernelFiles = "kernel files ";  // begins that part of the condition's message
+constexpr std::string_view kSetAgainEvent = "TidemarkYarnSetAgain";
+constexpr std::string_view kMismatchEvent = "TidemarkYarnMismatch";
+
+// {"error":…,"rows":[…]}: an error leaves the rows unknown.
+template <class Row, class Write>
+void write_part(JsonWriter& json, std::string_view key, const Result<std::vector<Row>>& part, Write write) {
+  json.key(key).begin_object();
+  json.key("error");
+  if (part) {
+    json.null();
+    json.key("rows").begin_array();
+    for (const Row& row : *part) {
+      json.begin_object();
+      write(row);
+      json.end_object();
+    }
+    json.end_array();
+  } else {
+    json.value(part.error().message);
+    json.key("rows").null();
+  }
+  json.end_object();
+}
+
+void write_names(JsonWriter& json, std::string_view key, const std::vector<std::string>& names) {
+  json.key(key).begin_array();
+  for (const auto& name : names) json.value(name);
+  json.end_array();
+}
+
+// What the agents of one kernel family report with the same words.
+struct AgentGroup {
+  std::int64_t nodes = 0;
+  std::vector<std::string> names;
+  std::optional<base::WallTime> changed;  // of the last one that changed
+};
+struct KernelFamily {
+  std::int64_t nodes = 0;
+  std::map<std::string, std::int64_t, std::less<>> releases;
+  // By the reason of the condition and its part about kernel files; "" is no condition.
+  std::map<std::pair<std::string, std::string>, AgentGroup> agents;
+};
+
+std::string kernel_files_of(std::string_view message) {
+  for (const std::string_view part : base::split(message, ';')) {
+    const std::string_view text = base::trim(part);
+    if (text.starts_with(kKernelFiles)) return std::string(text.substr(kKernelFiles.size()));
+  }
+  return "";
+}
+
+std::map<std::string, KernelFamily> families_of(View& view) {
+  std::map<std::string, KernelFamily> families;
+  for (const auto& [name, row] : view.rows()) {
+    const kube::Node* node = view.node(name);
+    if (node == nullptr) continue;
+    KernelFamily& family = families[kernel_family(node->info.kernel_version.view())];
+    ++family.nodes;
+    ++family.releases[std::string(node->info.kernel_version.view())];
+    const kube::NodeCondition* condition = node->condition(model::kIsolationCondition);
+    std::string reason, kernel_files;
+    if (condition != nullptr) {
+      reason = condition->reason.view();
+      kernel_files = kernel_files_of(condition->message.view());
+    }
+    AgentGroup& group = family.agents[{std::move(reason), std::move(kernel_files)}];
+    ++group.nodes;
+    if (group.names.size() < kNamesMax) group.names.push_back(name);
+    if (condition != nullptr && condition->changed && (!group.changed || *condition->changed > *group.changed)) {
+      group.changed = condition->changed;
+    }
+  }
+  return families;
+}
+
+void write_families(JsonWriter& json, View& view) {
+  json.key("kernels").begin_array();
+  for (const auto& [name, family] : families_of(view)) {
+    json.begin_object();
+    json.member("family", name);
+    json.member("nodes", family.nodes);
+    json.key("releases").begin_array();
+    for (const auto& [release, nodes] : family.releases) {
+      json.begin_object().member("release", release).member("nodes", nodes).end_object();
+    }
+    json.end_array();
+    json.key("agents").begin_array();
+    for (const auto& [key, group] : family.agents) {
+      json.begin_object();
+      text_member(json, "reason", key.first);
+      json.member("kernelFiles", key.second);
+      json.member("nodes", group.nodes);
+      write_names(json, "names", group.names);
+      seconds_member(json, "changed", group.changed);
+      json.end_object();
+    }
+    json.end_array().end_object();
+  }
+  json.end_array();
+}
+
+// ---- YARN ----
+
+struct YarnAmounts {
+  model::Resources offered, confirmed, held;
+  std::int64_t nodes = 0;
+  std::int64_t without_held = 0;  // nodes of which it is unknown what YARN holds
+  std::int64_t unconfirmed = 0;   // nodes whose last offer is not confirmed
+};
+
+struct YarnNode {
+  std::string name, cluster, node_manager;
+  std::optional<model::YarnOffer> offer;
+  std::optional<model::YarnBook> book;
+  std::string problem;  // what of it cannot be read
+  std::optional<model::Resources> held() const {
+    if (!book || !book->sold) return std::nullopt;
+    model::Resources sum;
+    for (const auto& each : *book->sold) sum += each.amount;
+    return sum;
+  }
+};
+
+std::optional<YarnNode> yarn_node(const kube::Node& node) {
+  const auto& annotations = node.meta.annotations;
+  const kube::Text* offer = annotations.find(model::kYarnOfferAnnotation);
+  const kube::Text* book = annotations.find(model::kYarnBookAnnotation);
+  const kube::Text* of = annotations.find(kYarnBookOfAnnotation);
+  if (offer == nullptr && book == nullptr && of == nullptr) return std::nullopt;
+  YarnNode out;
+  out.name = node.meta.name.view();
+  out.cluster = annotations.get(model::kYarnClusterIdAnnotation);
+  if (of != nullptr) {
+    const std::string_view text = of->view();
+    const auto slash = text.rfind('/');
+    if (slash != std::string_view::npos) {
+      out.cluster = text.substr(0, slash);
+      out.node_manager = text.substr(slash + 1);
+    }
+  }
+  if (offer != nullptr) {
+    if (auto read = model::parse_yarn_offer(offer->view())) {
+      out.offer = *std::move(read);
+    } else {
+      out.problem = read.error().message;
+    }
+  }
+  if (book != nullptr) {
+    if (auto read = model::parse_yarn_book(book->view())) {
+      out.book = *std::move(read);
+    } else {
+      out.problem = read.error().message;
+    }
+  }
+  return out;
+}
+
+void write_yarn_amount(JsonWriter& json, std::string_view key, const std::optional<model::Resources>& amount) {
+  json.key(key);
+  if (!amount) {
+    json.null();
+    return;
+  }
+  json.begin_object().member("cpu", amount->cpu.value).member("memory", amount->memory.value).end_object();
+}
+
+void add(YarnAmounts& sum, const YarnNode& node) {
+  ++sum.nodes;
+  if (node.offer) sum.offered += node.offer->offer;
+  if (node.book) sum.confirmed += node.book->confirmed;
+  if (const auto held = node.held()) {
+    sum.held += *held;
+  } else {
+    ++sum.without_held;
+  }
+  if (node.offer && (!node.book || node.book->generation < node.offer->generation)) ++sum.unconfirmed;
+}
+
+void write_yarn_node(JsonWriter& json, const YarnNode& node, const operate::Decision* contested) {
+  json.begin_object();
+  json.member("node", node.name);
+  json.member("cluster", node.cluster);
+  json.member("nodeManager", node.node_manager);
+  write_yarn_amount(json, "offered", node.offer ? std::optional(node.offer->offer) : std::nullopt);
+  write_yarn_amount(json, "confirmed", node.book ? std::optional(node.book->confirmed) : std::nullopt);
+  write_yarn_amount(json, "held", node.held());
+  json.key("isConfirmed");
+  if (node.offer && node.book) {
+    json.value(node.book->generation >= node.offer->generation);
+  } else {
+    json.null();
+  }
+  json.member("waiting", node.book && node.book->waiting ? *node.book->waiting : std::string());
+  model::Resources give_back;
+  if (node.offer) {
+    for (const model::Reclaim& each : node.offer->reclaim) give_back += each.give_back;
+  }
+  write_yarn_amount(json, "giveBack", node.offer ? std::optional(give_back) : std::nullopt);
+  seconds_member(json, "drainBy", node.offer ? node.offer->drain_by : std::nullopt);
+  json.key("contestedAt");
+  if (contested != nullptr) {
+    json.value(seconds(contested->at));
+    json.member("contest", contested->text);
+  } else {
+    json.null();
+  }
+  json.member("problem", node.problem);
+  json.end_object();
+}
+
+}  // namespace
+
+std::string kernel_family(std::string_view release) {
+  std::size_t dots = 0, at = 0;
+  for (; at < release.size(); ++at) {
+    if (release[at] == '.' && ++dots == 2) break;
+    if (release[at] != '.' && (release[at] < '0' || release[at] > '9')) break;
+  }
+  return std::string(dots == 0 ? release : release.substr(0, at));
+}
+
+std::string platform_document(const operate::Components& components, View& view) {
+  std::string out;
+  JsonWriter json(out);
+  json.begin_object();
+  json.member("schema", kSchema);
+  json.member("version", TIDEMARK_VERSION);
+  write_part(json, "components", components.pods, [&](const operate::ComponentPods& row) {
+    json.member("component", row.component);
+    json.member("version", row.version);
+    json.member("pods", row.pods);
+    json.member("ready", row.ready);
+    json.member("restarts", row.restarts);
+    write_names(json, "notReady", row.not_ready);
+    seconds_member(json, "youngest", row.youngest);
+  });
+  write_part(json, "leases", components.leases, [&](const operate::LeaderLease& row) {
+    json.member("name", row.name);
+    json.member("holder", row.holder);
+    seconds_member(json, "acquired", row.acquired);
+    seconds_member(json, "renewed", row.renewed);
+    seconds_member(json, "lastsSeconds", row.lasts);
+    json.member("transitions", row.transitions);
+  });
+  write_part(json, "authorities", components.authorities, [&](const operate::TrustedAuthority& row) {
+    json.member("object", row.object);
+    seconds_member(json, "until", row.until);
+    json.member("problem", row.problem);
+  });
+  write_families(json, view);
+  json.end_object();
+  return out;
+}
+
+std::string yarn_document(View& view, const Result<std::vector<operate::Decision>>& events) {
+  // The newest for each node.
+  std::map<std::string_view, const operate::Decision*> contested;
+  if (events) {
+    for (const operate::Decision& event : *events) {
+      if (event.action != kSetAgainEvent && event.action != kMismatchEvent) continue;
+      const operate::Decision*& kept = contested[event.node];
+      if (kept == nullptr || kept->at < event.at) kept = &event;
+    }
+  }
+  std::vector<YarnNode> nodes;
+  std::map<std::string, YarnAmounts> clusters;
+  std::map<std::string, std::int64_t> contested_in;
+  for (const auto& [name, row] : view.rows()) {
+    const kube::Node* node = view.node(name);
+    if (node == nullptr) continue;
+    auto found = yarn_node(*node);
+    if (!found) continue;
+    add(clusters[found->cluster], *found);
+    if (contested.contains(name)) ++contested_in[found->cluster];
+    if (nodes.size() < kYarnNodesMax) nodes.push_back(*std::move(found));
+  }
+  std::string out;
+  JsonWriter json(out);
+  json.begin_object();
+  json.member("schema", kSchema);
+  text_member(json, "eventsError", events ? std::string_view() : std::string_view(events.error().message));
+  json.key("clusters").begin_array();
+  for (const auto& [name, sum] : clusters) {
+    json.begin_object();
+    json.member("name", name);
+    json.member("nodes", sum.nodes);
+    write_yarn_amount(json, "offered", sum.offered);
+    write_yarn_amount(json, "confirmed", sum.confirmed);
+    write_yarn_amount(json, "held", sum.without_held < sum.nodes ? std::optional(sum.held) : std::nullopt);
+    json.member("withoutHeld", sum.without_held);
+    json.member("unconfirmed", sum.unconfirmed);
+    optional_member(json, "contested", events ? std::optional(contested_in[name]) : std::nullopt);
+    json.end_object();
+  }
+  json.end_array();
+  json.key("nodes").begin_array();
+  for (const YarnNode& node : nodes) {
+    const auto found = contested.find(node.name);
+    write_yarn_node(json, node, found == contested.end() ? nullptr : found->second);
+  }
+  json.end_array().end_object();
+  return out;
+}
+
+}  // namespace tidemark::console

@@ -1,0 +1,163 @@
+#include "console/record_api.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "base/text.h"
+#include "console/decisions.h"
+#include "console/guard.h"
+#include "console/platform_document.h"
+#include "console/settings_documents.h"
+#include "operate/components.h"
+#include "operate/revisions.h"
+
+namespace tidemark::console {
+namespace {
+
+constexpr base::Duration kAnswerLimit = std::chrono::seconds(20);
+constexpr std::size_t kQuestionsWaiting = 8;  // for the worker that reads files
+constexpr std::int64_t kLatest_s = std::int64_t{4'000'000'000};
+
+std::string question_of(std::string_view what, const net::Target& target) {
+  std::string out(what);
+  for (const auto& [key, value] : target.query) out += base::cat("\n", key, "=", value);
+  return out;
+}
+
+}  // namespace
+
+RecordApi::RecordApi(RecordParts parts) : parts_(std::move(parts)), workers_(1, kQuestionsWaiting) {}
+
+bool RecordApi::has(std::string_view what) {
+  constexpr std::array<std::string_view, 6> kPaths = {"decisions", "settings", "settings/diff",
+                                                      "calendar",  "platform", "yarn"};
+  return std::ranges::find(kPaths, what) != kPaths.end();
+}
+
+operate::SettingsOptions RecordApi::settings_options() const {
+  return {parts_.settings.config_namespace, parts_.settings.config_name, kAnswerLimit};
+}
+
+net::Task<void> RecordApi::handle(net::HttpExchange& exchange, std::string what, net::Target target) {
+  if (what == "decisions") {
+    co_await decisions(exchange, std::move(target));
+    co_return;
+  }
+  std::string key = question_of(what, target);
+  auto body = co_await shared(std::move(key), [this, what, target] { return answer(what, target); });
+  if (body) {
+    respond_json(exchange, *std::move(body));
+  } else {
+    respond_error(exchange, body.error());
+  }
+}
+
+net::Task<Result<std::string>> RecordApi::shared(std::string key, Make make) {
+  const base::MonotonicTime now = parts_.loop.clock().monotonic();
+  if (const auto kept = answers_.find(key); kept != answers_.end() && now - kept->second.at < kAnswerLife) {
+    co_return kept->second.body;
+  }
+  if (reading_ >= kAnswersAtOnce) {
+    co_return fail(ErrorKind::kExhausted, kAnswersAtOnce, " answers are being read already; try again");
+  }
+  struct Count {
+    int& of;
+    explicit Count(int& count) : of(count) { ++of; }
+    ~Count() { --of; }
+  } count(reading_);
+  TM_CO_TRY(std::string body, co_await make());
+  if (answers_.size() >= kAnswersKept) {
+    answers_.erase(std::ranges::min_element(answers_, {}, [](const auto& each) { return each.second.at; }));
+  }
+  answers_.insert_or_assign(std::move(key), Answer{now, body});
+  co_return body;
+}
+
+net::Task<void> RecordApi::decisions(net::HttpExchange& exchange, net::Target target) {
+  auto query = decision_query(target);
+  if (!query) {
+    const std::string& message = query.error().message;
+    respond_error(exchange, query.error(), std::string_view(message).substr(0, message.find(':')));
+    co_return;
+  }
+  const std::string format(target.get("format"));
+  if (!format.empty() && format != "json" && format != "csv") {
+    respond_problem(exchange, 400, "invalid",
+                    base::cat("format: ", base::in_quotes(format), " is not a format; expected json or csv"), "format");
+    co_return;
+  }
+  const bool csv = format == "csv";
+  auto body = co_await shared(question_of("decisions", target), [this, csv, query = *query] {
+    const auto make = [](RecordApi& api, operate::DecisionQuery wanted,
+                         bool as_csv) -> net::Task<Result<std::string>> {
+      const operate::DecisionsFound found = co_await api.find(std::move(wanted));
+      co_return as_csv ? operate::decisions_csv(found.decisions) : decisions_document(found, api.parts_.files);
+    };
+    return make(*this, query, csv);
+  });
+  if (!body) {
+    respond_error(exchange, body.error());
+    co_return;
+  }
+  if (!csv && !target.has("download")) {
+    respond_json(exchange, *std::move(body));
+    co_return;
+  }
+  net::Headers headers = answer_headers(csv ? "text/csv; charset=utf-8" : "application/json", "no-store");
+  headers.set("content-disposition", csv ? "attachment; filename=\"decisions.csv\""
+                                         : "attachment; filename=\"decisions.json\"");
+  exchange.respond(200, std::move(headers), net::make_buffer(*std::move(body)));
+}
+
+net::Task<operate::DecisionsFound> RecordApi::find(operate::DecisionQuery query) {
+  for (const auto& [name, row] : parts_.view.rows()) query.pools.emplace(name, row.pool);
+  operate::DecisionsFound found;
+  if (!parts_.files.empty()) {
+    auto read = co_await workers_.run<operate::DecisionsFound>(
+        parts_.loop, [files = parts_.files, query] { return operate::find_decisions(files, query); });
+    if (read) {
+      found = *std::move(read);
+    } else {
+      found.notes.push_back(read.error().message);
+    }
+  }
+  auto events = co_await operate::list_events(parts_.loop, parts_.client, kAnswerLimit);
+  if (events) {
+    operate::add_events(found, *std::move(events), query);
+  } else {
+    found.notes.push_back(base::cat("events: ", events.error().message));
+  }
+  co_return found;
+}
+
+net::Task<Result<std::string>> RecordApi::answer(std::string what, net::Target target) {
+  if (what == "settings" || what == "settings/diff") {
+    TM_CO_TRY(const auto now, co_await operate::read_revisions_now(parts_.client, settings_options()));
+    if (what == "settings") co_return settings_document(now, parts_.view);
+    co_return settings_diff_document(now, target.get("from"), target.get("to"), parts_.settings.config_name);
+  }
+  if (what == "calendar") {
+    const base::WallTime now = parts_.loop.clock().wall();
+    base::WallTime at = now;
+    if (target.has("at")) {
+      const auto since_1970 = base::parse_int(target.get("at"));
+      if (!since_1970 || *since_1970 < 0 || *since_1970 > kLatest_s) {
+        co_return fail(ErrorKind::kInvalid, "at: ", base::in_quotes(target.get("at")),
+                       " is not a time in seconds since 1970");
+      }
+      at = base::WallTime{std::chrono::seconds(*since_1970)};
+    }
+    co_return calendar_document(parts_.view, target.get("pool"), at, now);
+  }
+  if (what == "platform") {
+    const auto components =
+        co_await operate::read_components(parts_.loop, parts_.client, parts_.settings.config_namespace, kAnswerLimit);
+    co_return platform_document(components, parts_.view);
+  }
+  const auto events = co_await operate::list_events(parts_.loop, parts_.client, kAnswerLimit);
+  co_return yarn_document(parts_.view, events);
+}
+
+}  // namespace tidemark::console

@@ -1,0 +1,61 @@
+// The part of the API whose data is read when a page asks for it: decisions, settings, calendar, platform, YARN. Equal
+// questions within kAnswerLife share one answer. Files are read by a worker.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "console/view.h"
+#include "kube/client.h"
+#include "net/http.h"
+#include "net/http_server.h"
+#include "net/loop.h"
+#include "net/worker.h"
+#include "operate/decisions.h"
+#include "operate/settings_change.h"
+
+namespace tidemark::console {
+
+struct RecordParts {
+  net::EventLoop& loop;
+  kube::Client& client;
+  View& view;
+  ViewOptions settings;  // their location
+  operate::DecisionFiles files;
+};
+
+class RecordApi {
+ public:
+  static constexpr base::Duration kAnswerLife = std::chrono::seconds(2);
+  static constexpr std::size_t kAnswersKept = 16;
+  static constexpr int kAnswersAtOnce = 4;
+
+  explicit RecordApi(RecordParts parts);
+  // Whether `what` (the path after /api/v1/) is of this part.
+  static bool has(std::string_view what);
+  net::Task<void> handle(net::HttpExchange& exchange, std::string what, net::Target target);
+
+ private:
+  using Make = std::function<net::Task<Result<std::string>>()>;
+  net::Task<Result<std::string>> shared(std::string key, Make make);
+  net::Task<void> decisions(net::HttpExchange& exchange, net::Target target);
+  net::Task<operate::DecisionsFound> find(operate::DecisionQuery query);
+  net::Task<Result<std::string>> answer(std::string what, net::Target target);
+  operate::SettingsOptions settings_options() const;
+
+  struct Answer {
+    base::MonotonicTime at;
+    std::string body;
+  };
+  RecordParts parts_;
+  std::map<std::string, Answer, std::less<>> answers_;
+  int reading_ = 0;  // answers that are made now
+  net::WorkerPool workers_;
+};
+
+}  // namespace tidemark::console

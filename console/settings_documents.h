@@ -1,0 +1,27 @@
+// The answers about revisions of the settings and about the calendar of a pool as JSON.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "console/view.h"
+#include "operate/revisions.h"
+
+namespace tidemark::console {
+
+// Revisions, the rollout, and for each revision its nodes: those that are to run it, and those that confirmed it.
+std::string settings_document(const operate::RevisionsNow& now, View& view);
+
+// `from`, `to`: the number of a revision, or "now" for what the ConfigMaps hold. kNotFound: it is not kept.
+Result<std::string> settings_diff_document(const operate::RevisionsNow& now, std::string_view from,
+                                           std::string_view to, std::string_view config_name);
+
+// The week that `at` lies in, from Monday on in the zone of the pool's calendar: the line, its spans, holidays.
+// kNotFound: there is no such pool. kUnavailable: the settings are not read yet.
+Result<std::string> calendar_document(View& view, std::string_view pool, base::WallTime at, base::WallTime now);
+
+}  // namespace tidemark::console

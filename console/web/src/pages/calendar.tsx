@@ -1,0 +1,174 @@
+// The calendar of a pool: its water line for one week, with ramps, freezes and holidays, in the zone of the calendar.
+import { useMemo } from "preact/hooks";
+import type { CalendarDay, CalendarEntry, CalendarSpan, CalendarWeek, Pools } from "@api";
+import { useRead } from "../api";
+import { duration, inZone, number, t, type Key } from "../i18n";
+import { Card, Failure, Title } from "../parts";
+import { Plot } from "../plot";
+import { query, setQuery } from "../router";
+import { poolNames } from "../store";
+import { Table, type Column } from "../table";
+
+const WEEK = 7 * 86400;
+
+const clockIn = (zone: string, at: number) => inZone(zone, at, { hour: "2-digit", minute: "2-digit" });
+const dayIn = (zone: string, at: number) => inZone(zone, at, { weekday: "short", month: "short", day: "numeric" });
+const momentIn = (zone: string, at: number) => inZone(zone, at, { weekday: "short", day: "numeric", hour: "2-digit", minute: "2-digit" });
+const percents = (from: number, to: number) => (from === to ? `${number(from)} %` : `${number(from)} → ${number(to)} %`);
+
+// The part of each span that lies in the day.
+function Day({ day, end, week }: { day: CalendarDay; end: number; week: CalendarWeek }) {
+  const length = end - day.at;
+  const share = (at: number) => (100 * (at - day.at)) / length;
+  const parts = week.spans.filter((span) => span.from < end && span.to > day.at);
+  return (
+    <div class={day.rest ? "day rest" : "day"}>
+      <div class="day-name">
+        {dayIn(week.zone, day.at)}
+        {day.rest && <span class="note"> {t(day.listed ? "holiday" : "weekend")}</span>}
+      </div>
+      <div class="day-track">
+        {parts.map((span) => {
+          const from = Math.max(span.from, day.at);
+          const to = Math.min(span.to, end);
+          const words = `${percents(span.cpuFrom, span.cpuTo)} ${t(`phase_${span.phase}` as Key)}${span.entry ? ` (${span.entry})` : ""}`;
+          return (
+            <div key={from} class={`span span-${span.phase}`} style={{ left: `${share(from)}%`, width: `${share(to) - share(from)}%` }} title={`${clockIn(week.zone, from)}–${clockIn(week.zone, to)} ${words}`}>
+              {to - from >= 3 * 3600 ? <span>{span.phase === "base" ? `${number(span.cpuTo)} %` : words}</span> : null}
+            </div>
+          );
+        })}
+        {week.now >= day.at && week.now < end && <div class="day-now" style={{ left: `${share(week.now)}%` }} />}
+      </div>
+    </div>
+  );
+}
+
+const PHASES = ["base", "rampingUp", "open", "rampingDown", "frozen", "overridden"] as const;
+
+function WeekStrip({ week }: { week: CalendarWeek }) {
+  const shown = PHASES.filter((phase) => week.spans.some((span) => span.phase === phase));
+  return (
+    <>
+      <div class="week" role="img" aria-label={t("weekStrip")}>
+        <div class="day hours" aria-hidden="true">
+          <div class="day-name" />
+          <div class="day-track">
+            {[0, 6, 12, 18].map((hour) => (
+              <span key={hour} style={{ left: `${(100 * hour) / 24}%` }}>{`${String(hour).padStart(2, "0")}:00`}</span>
+            ))}
+          </div>
+        </div>
+        {week.days.map((day, i) => (
+          <Day key={day.date} day={day} end={week.days[i + 1]?.at ?? week.to} week={week} />
+        ))}
+      </div>
+      <p class="states">
+        {shown.map((phase) => (
+          <span key={phase}>
+            <span class={`swatch span-${phase}`} aria-hidden="true" /> {t(`phase_${phase}` as Key)}
+          </span>
+        ))}
+      </p>
+    </>
+  );
+}
+
+function spanColumns(zone: string): Column<CalendarSpan>[] {
+  return [
+    { key: "from", title: t("from"), value: (each) => each.from, cell: (each) => momentIn(zone, each.from) },
+    { key: "to", title: t("to"), value: (each) => each.to, cell: (each) => momentIn(zone, each.to) },
+    { key: "phase", title: t("phase"), value: (each) => each.phase, cell: (each) => t(`phase_${each.phase}` as Key) },
+    { key: "entry", title: t("entry"), value: (each) => each.entry || null },
+    { key: "cpu", title: t("cpu"), number: true, value: (each) => each.cpuTo, cell: (each) => percents(each.cpuFrom, each.cpuTo) },
+    { key: "memory", title: t("memory"), number: true, value: (each) => each.memoryTo, cell: (each) => percents(each.memoryFrom, each.memoryTo) },
+  ];
+}
+
+function entryColumns(): Column<CalendarEntry>[] {
+  const line = (value: number | null) => (value === null ? "–" : `${number(value)} %`);
+  return [
+    { key: "name", title: t("entry"), value: (each) => each.name },
+    { key: "kind", title: t("kind"), value: (each) => each.kind, cell: (each) => t(`entry_${each.kind}` as Key) },
+    { key: "recurring", title: t("recurring"), value: (each) => (each.recurring ? 1 : 0), cell: (each) => t(each.recurring ? "yes" : "no") },
+    { key: "on", title: t("onDays"), value: (each) => each.on, cell: (each) => t(`days_${each.on}` as Key) },
+    { key: "cpu", title: t("cpu"), number: true, value: (each) => each.cpu, cell: (each) => line(each.cpu) },
+    { key: "memory", title: t("memory"), number: true, value: (each) => each.memory, cell: (each) => line(each.memory) },
+    { key: "rampUp", title: t("rampUp"), number: true, value: (each) => each.rampUp, cell: (each) => (each.rampUp ? duration(each.rampUp) : "–") },
+    { key: "rampDown", title: t("rampDown"), number: true, value: (each) => each.rampDown, cell: (each) => (each.rampDown ? duration(each.rampDown) : "–") },
+    { key: "priority", title: t("priority"), number: true, value: (each) => each.priority },
+  ];
+}
+
+function Week({ week }: { week: CalendarWeek }) {
+  const series = useMemo(
+    () => [
+      { label: t("memory"), colour: "var(--muted)", dashed: true, values: week.memory },
+      { label: t("cpuSell"), colour: "var(--offline)", fill: "var(--offline-soft)", values: week.cpuSell },
+      { label: t("cpu"), colour: "var(--water)", values: week.cpu },
+    ],
+    [week],
+  );
+  return (
+    <>
+      <Card title={`${dayIn(week.zone, week.from)} – ${dayIn(week.zone, week.to - 1)}`} side={<span class="note">{week.zone}</span>}>
+        <WeekStrip week={week} />
+      </Card>
+      <Card
+        title={t("waterLine")}
+        side={
+          <p class="states">
+            <span><span class="swatch swatch-line" aria-hidden="true" /> {t("cpu")}</span>
+            <span><span class="swatch swatch-offline" aria-hidden="true" /> {t("cpuSell")}</span>
+            <span><span class="swatch swatch-dashed" aria-hidden="true" /> {t("memory")}</span>
+          </p>
+        }
+      >
+        <Plot label={t("waterLine")} at={week.at} series={series} height={180} max={100} days zone={week.zone} format={(each) => `${each} %`} />
+        <details>
+          <summary>{t("changes")}</summary>
+          <Table label={t("changes")} columns={spanColumns(week.zone)} rows={week.spans} rowKey={(each) => String(each.from)} />
+        </details>
+      </Card>
+      <Card title={t("entries")}>
+        {week.holidaysEnd !== null && <p class="note">{t("holidaysEnd", { day: dayIn(week.zone, week.holidaysEnd - 1) })}</p>}
+        {week.leadSeconds > 0 && <p class="note">{t("lead", { length: duration(week.leadSeconds) })}</p>}
+        {week.entries.length === 0 ? <p class="note">{t("noEntries")}</p> : <Table label={t("entries")} columns={entryColumns()} rows={week.entries} rowKey={(each) => each.name} />}
+      </Card>
+    </>
+  );
+}
+
+export function Calendar() {
+  const pools = useRead<Pools>("/api/v1/pools", 60_000).value?.pools ?? [];
+  const names = pools.length > 0 ? pools.map((each) => each.name) : poolNames.value;
+  const pool = query.value.get("pool") ?? pools.find((each) => each.calendar)?.name ?? names[0] ?? "default";
+  const at = query.value.get("at");
+  const { value, error } = useRead<CalendarWeek>(`/api/v1/calendar?${new URLSearchParams({ pool, ...(at ? { at } : {}) })}`, 30_000);
+  const move = (days: number) => value && setQuery("at", String(value.from + WEEK / 2 + days * 86400));
+  return (
+    <>
+      <Title>{t("calendar")}</Title>
+      <div class="tools">
+        <label class="field">
+          {t("pool")}
+          <select value={pool} onChange={(event) => setQuery("pool", event.currentTarget.value)}>
+            {names.map((name) => (
+              <option key={name} value={name}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </label>
+        <div class="choice" role="group" aria-label={t("week")}>
+          <button type="button" onClick={() => move(-7)}>{t("weekBefore")}</button>
+          <button type="button" aria-pressed={!at} onClick={() => setQuery("at", "")}>{t("thisWeek")}</button>
+          <button type="button" onClick={() => move(7)}>{t("weekAfter")}</button>
+        </div>
+      </div>
+      {error && !value && <Failure error={error} />}
+      {!value && !error && <p class="note">{t("loading")}</p>}
+      {value && <Week week={value} />}
+    </>
+  );
+}

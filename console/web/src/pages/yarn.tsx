@@ -1,0 +1,107 @@
+// YARN's side of the nodes: what it is offered, what its ResourceManager confirmed, what its containers hold.
+import type { Yarn as YarnAnswer, YarnAmount, YarnCluster, YarnNode } from "@api";
+import { useRead } from "../api";
+import { age, amount, number, t } from "../i18n";
+import { Amount, Card, Failure, Title } from "../parts";
+import { nodePath, query, setQuery } from "../router";
+import { tick } from "../store";
+import { Table, type Column } from "../table";
+
+const clusterName = (name: string) => name || t("unknown");
+
+// CPU and memory of an amount as two columns.
+function pair<Row>(key: string, title: string, of: (row: Row) => YarnAmount | null): Column<Row>[] {
+  return (["cpu", "memory"] as const).map((resource) => ({
+    key: `${key}-${resource}`,
+    title: `${title} ${t(resource)}`,
+    number: true,
+    value: (row) => of(row)?.[resource] ?? null,
+    cell: (row) => <Amount resource={resource} value={of(row)?.[resource]} />,
+  }));
+}
+
+function clusterColumns(): Column<YarnCluster>[] {
+  return [
+    { key: "name", title: t("cluster"), value: (each) => each.name, cell: (each) => <a href={`/yarn?cluster=${encodeURIComponent(each.name)}`}>{clusterName(each.name)}</a> },
+    { key: "nodes", title: t("nodes"), number: true, value: (each) => each.nodes, cell: (each) => number(each.nodes) },
+    ...pair("offered", t("offered"), (each: YarnCluster) => each.offered),
+    ...pair("held", t("heldByYarn"), (each: YarnCluster) => each.held),
+    { key: "unconfirmed", title: t("unconfirmed"), number: true, value: (each) => each.unconfirmed, cell: (each) => number(each.unconfirmed) },
+    { key: "withoutHeld", title: t("heldUnknown"), number: true, value: (each) => each.withoutHeld, cell: (each) => number(each.withoutHeld) },
+    { key: "contested", title: t("contested"), number: true, value: (each) => each.contested, cell: (each) => (each.contested === null ? <span class="unknown">{t("unknown")}</span> : number(each.contested)) },
+  ];
+}
+
+function nodeColumns(): Column<YarnNode>[] {
+  return [
+    { key: "node", title: t("node"), value: (each) => each.node, cell: (each) => <a href={nodePath(each.node)}>{each.node}</a> },
+    { key: "manager", title: "NodeManager", value: (each) => each.nodeManager || null, cell: (each) => each.nodeManager || <span class="unknown">{t("unknown")}</span> },
+    ...pair("offered", t("offered"), (each: YarnNode) => each.offered),
+    ...pair("held", t("heldByYarn"), (each: YarnNode) => each.held),
+    {
+      key: "confirmed",
+      title: t("confirmedByRm"),
+      value: (each) => (each.isConfirmed === null ? null : each.isConfirmed ? 1 : 0),
+      cell: (each) =>
+        each.isConfirmed === null ? (
+          <span class="unknown">{t("unknown")}</span>
+        ) : (
+          <span class={`mark ${each.isConfirmed ? "report-fresh" : "report-stale"}`}>
+            <span aria-hidden="true">{each.isConfirmed ? "✓" : "◷"}</span> {each.isConfirmed ? t("yes") : t("onItsWay", { cpu: amount("cpu", each.confirmed?.cpu) })}
+          </span>
+        ),
+    },
+    { key: "waiting", title: t("waitingClass"), value: (each) => each.waiting || null },
+    {
+      key: "contested",
+      title: t("contested"),
+      value: (each) => each.contestedAt,
+      cell: (each) =>
+        each.contestedAt === null ? (
+          each.problem ? <span class="wrap">{each.problem}</span> : "–"
+        ) : (
+          <span class="wrap">
+            <span class="mark report-missing"><span aria-hidden="true">▲</span> {age(each.contestedAt)}</span> {each.contest}
+          </span>
+        ),
+    },
+  ];
+}
+
+export function Yarn() {
+  const { value, error } = useRead<YarnAnswer>("/api/v1/yarn", 5000);
+  tick.value;
+  const chosen = query.value.get("cluster");
+  const rows = value?.nodes.filter((each) => chosen === null || each.cluster === chosen) ?? [];
+  return (
+    <>
+      <Title>YARN</Title>
+      {error && !value && <Failure error={error} />}
+      {!value && !error && <p class="note">{t("loading")}</p>}
+      {value && (
+        <>
+          <Card title={t("clusters")}>
+            {value.clusters.length === 0 ? <p class="note">{t("noYarn")}</p> : <Table label={t("clusters")} columns={clusterColumns()} rows={value.clusters} rowKey={(each) => each.name} sort="name" />}
+            <p class="note">{t("rmUnknown")}</p>
+            {value.eventsError && <p class="failure">{t("contestUnknown", { why: value.eventsError })}</p>}
+          </Card>
+          {value.nodes.length > 0 && (
+            <Card
+              title={t("nodes")}
+              side={
+                chosen !== null && (
+                  <button type="button" class="quiet" onClick={() => setQuery("cluster", "")}>
+                    {t("allClusters")}
+                  </button>
+                )
+              }
+            >
+              <p class="note count">{t("nodesCount", { n: number(rows.length) })}</p>
+              <Table label={t("nodes")} columns={nodeColumns()} rows={rows} rowKey={(each) => each.node} sort="node" />
+            </Card>
+          )}
+        </>
+      )}
+    </>
+  );
+}
