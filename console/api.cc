@@ -23,7 +23,7 @@ constexpr std::size_t kNameBytesMax = 253;
 
 // Paths that the page itself interprets.
 bool is_page_path(std::string_view path) {
-  constexpr std::array<std::string_view, 9> kPages = {"/",          "/nodes",    "/pools",    "/offline", "/decisions",
+  constexpr std::array<std::string_view, 9> kPages = {"/",         "/nodes",    "/pools",    "/offline", "/decisions",
                                                       "/settings", "/calendar", "/platform", "/yarn"};
   if (std::ranges::find(kPages, path) != kPages.end()) return true;
   return path.starts_with("/nodes/") || path.starts_with("/pools/");

@@ -19,10 +19,12 @@
 #include "console/page.h"
 #include "kube/memory/local_transport.h"
 #include "kube/memory/server.h"
+#include "model/annotations.h"
 #include "net/connection.h"
 #include "net/http_client.h"
 #include "net/testing/endpoint.h"
 #include "net/testing/loop.h"
+#include "policy/settings/rollout/stored.h"
 
 namespace tidemark::console {
 namespace {
@@ -344,6 +346,181 @@ TEST_F(ConsoleTest, ReportsProblemsWithTheirNodes) {
   EXPECT_NE(problems.dump().find("\"n1\""), std::string::npos);
 }
 
+TEST_F(ConsoleTest, ShowsEventsAsDecisionsAndExportsThem) {
+  node("n1");
+  Json event = name_only("n1.1");
+  event["involvedObject"] = Json::object({{"kind", "Node"}, {"name", "n1"}, {"apiVersion", "v1"}});
+  event["source"] = Json::object({{"component", "tidemark-manager"}});
+  event["reportingComponent"] = Json("tidemark-manager");
+  event["type"] = Json("Warning");
+  event["reason"] = Json("TidemarkContested");
+  event["message"] = Json("another program writes the node [TM-STATE-001]");
+  event["lastTimestamp"] = Json(base::format_rfc3339(clock.wall()).substr(0, 19) + "Z");
+  must("POST", "/api/v1/namespaces/default/events", event);
+  ASSERT_TRUE(start());
+  read_until("/api/v1/nodes", [](const Json& each) { return number(each, "total") == 1; });
+  const Json found = read("/api/v1/decisions?node=n1");
+  EXPECT_EQ(number(found, "journals"), 0) << "no journal was given, and the page says so";
+  const auto& decisions = found.member("decisions")->as_array();
+  ASSERT_EQ(decisions.size(), 1u) << found.dump();
+  EXPECT_EQ(decisions[0].text_at("source"), "event");
+  EXPECT_EQ(decisions[0].text_at("reason"), "TM-STATE-001");
+  EXPECT_EQ(decisions[0].text_at("pool"), "default");
+  EXPECT_TRUE(read("/api/v1/decisions?node=n2").member("decisions")->as_array().empty());
+  const auto csv = get("/api/v1/decisions?format=csv");
+  EXPECT_EQ(csv.headers.get("content-type"), "text/csv; charset=utf-8");
+  EXPECT_EQ(csv.headers.get("content-disposition"), "attachment; filename=\"decisions.csv\"");
+  EXPECT_NE(csv.body.find("TidemarkContested"), std::string::npos) << csv.body;
+  for (const char* wrong : {"since=yesterday", "limit=0", "limit=10001", "format=xml"}) {
+    const auto answer = get(cat("/api/v1/decisions?", wrong));
+    EXPECT_EQ(answer.status, 400) << wrong;
+    EXPECT_EQ(cat(Json::parse(answer.body)->text_at("field"), "="),
+              std::string(wrong).substr(0, std::string_view(wrong).find('=') + 1));
+  }
+}
+
+TEST_F(ConsoleTest, ComparesWhatTheConfigMapsHoldWithTheRevisions) {
+  constexpr std::string_view kText = "schema: 1\nmode: enforce\n";
+  policy::settings::SettingsTexts before, now;
+  before.slo["colocation-config"] = "{\"enable\":true}";
+  before.tidemark = std::string(kText);
+  now = before;
+  now.slo["colocation-config"] = "{\"enable\":false}";
+  policy::settings::StoredRevision revision{7, policy::settings::hash_of(before), clock.wall(), true, before};
+  policy::settings::RolloutState state;
+  state.layers.push_back({revision.hash, policy::settings::kAllNodes, policy::settings::kAllNodes});
+  Json revisions = name_only("tidemark-config-revisions");
+  revisions["data"] = Json::object({{"state", Json(policy::settings::encode_state(state))},
+                                    {"revision-7", Json(policy::settings::encode_revision(revision))}});
+  must("POST", kMaps, revisions);
+  map("slo-controller-config", "colocation-config", now.slo["colocation-config"]);
+  map("tidemark-config", "config.yaml", kText);
+  node("n1");
+  node("n2");
+  must("PATCH", "/api/v1/nodes/n1",
+       Json::object({{"metadata", Json::object({{"annotations",
+                                                 Json::object({{"tidemark.io/config-hash", Json(revision.hash)}})}})}}),
+       kMerge);
+  ASSERT_TRUE(start());
+  const Json settings = read_until("/api/v1/settings", [](const Json& each) { return number(each, "nodes") == 2; });
+  EXPECT_TRUE(settings.at("current", "revision")->is_null()) << "no manager took the edit";
+  EXPECT_EQ(settings.text_at("rollout", "target"), revision.hash);
+  const Json& seventh = settings.member("revisions")->as_array().at(0);
+  EXPECT_EQ(number(seventh, "nodes"), 2);
+  EXPECT_EQ(number(seventh, "confirmed"), 1);
+  const Json diff = read("/api/v1/settings/diff?from=7&to=now");
+  const auto& changes = diff.member("changes")->as_array();
+  ASSERT_EQ(changes.size(), 1u) << diff.dump();
+  EXPECT_EQ(changes[0].text_at("key"), "colocation-config");
+  EXPECT_NE(changes[0].text_at("diff").find("+"), std::string_view::npos);
+  EXPECT_EQ(get("/api/v1/settings/diff?from=6&to=now").status, 404);
+}
+
+TEST_F(ConsoleTest, ShowsTheWeekOfACalendarFromMondayOn) {
+  map("tidemark-config", "config.yaml",
+      "schema: 1\nmode: enforce\ncalendars:\n- name: nights\n  zone: UTC\n  holidays: {days: [2026-11-25]}\n  "
+      "entries:\n"
+      "  - {name: night, cron: \"0 22 * * *\", for: 8h, cpu: 80, memory: 80, rampUp: 30m, on: workdays}\n"
+      "  - {name: sale, kind: freeze, from: 2026-11-27T12:00, to: 2026-11-27T18:00}\n"
+      "pools:\n- name: web\n  nodeSelector: {matchLabels: {role: web}}\n  calendar: nights\n");
+  ASSERT_TRUE(start());
+  read_until("/api/v1/pools", [](const Json& each) { return each.member("pools")->as_array().size() == 2; });
+  const Json week = read("/api/v1/calendar?pool=web&at=1795694400");  // 2026-11-26, a Thursday
+  const auto& days = week.member("days")->as_array();
+  ASSERT_EQ(days.size(), 7u);
+  EXPECT_EQ(days[0].text_at("date"), "2026-11-23");
+  EXPECT_EQ(number(days[0], "at"), number(week, "from"));
+  EXPECT_EQ(*days[2].member("listed"), Json(true));
+  EXPECT_EQ(*days[6].member("rest"), Json(true));
+  bool night = false, frozen = false;
+  for (const Json& span : week.member("spans")->as_array()) {
+    night |= span.text_at("entry") == "night" && number(span, "cpuTo") == 80;
+    frozen |= span.text_at("phase") == "frozen" && span.text_at("entry") == "sale";
+  }
+  EXPECT_TRUE(night && frozen) << week.dump();
+  EXPECT_EQ(get("/api/v1/calendar?pool=nowhere").status, 404);
+  EXPECT_EQ(get("/api/v1/calendar?pool=web&at=soon").status, 400);
+}
+
+TEST_F(ConsoleTest, ShowsThePlatformWithWhatAgentsReport) {
+  node("n1");
+  node("n2");
+  must("PATCH", "/api/v1/nodes/n1/status",
+       Json::object(
+           {{"status", Json::object({{"nodeInfo", Json::object({{"kernelVersion", "6.1.0-18-amd64"}})},
+                                     {"conditions", Json::array({Json::object({{"type", "TidemarkIsolation"},
+                                                                               {"status", "True"},
+                                                                               {"reason", "Enforcing"},
+                                                                               {"message",
+                                                                                "suppress: enforce; kernel files "
+                                                                                "cpu.idle: refused"}})})}})}}),
+       kMerge);
+  Json lease = name_only("koordinator-manager");
+  lease["spec"] = Json::object({{"holderIdentity", "m-1"}, {"leaseDurationSeconds", 15}});
+  must("POST", "/apis/coordination.k8s.io/v1/namespaces/koordinator-system/leases", lease);
+  Json pod = name_only("tidemark-manager-1");
+  pod["metadata"]["labels"] =
+      Json::object({{"app.kubernetes.io/name", "tidemark"}, {"app.kubernetes.io/component", "manager"}});
+  pod["spec"] =
+      Json::object({{"containers", Json::array({Json::object({{"name", "c"}, {"image", "r/tidemark:v9"}})})}});
+  must("POST", "/api/v1/namespaces/koordinator-system/pods", pod);
+  ASSERT_TRUE(start());
+  const Json platform =
+      read_until("/api/v1/platform", [](const Json& each) { return each.member("kernels")->as_array().size() == 2; });
+  const Json& manager = platform.at("components", "rows")->as_array().at(0);
+  EXPECT_EQ(manager.text_at("component"), "manager");
+  EXPECT_EQ(manager.text_at("version"), "v9");
+  EXPECT_EQ(number(manager, "ready"), 0);
+  EXPECT_EQ(manager.member("notReady")->as_array().size(), 1u);
+  const Json& leader = platform.at("leases", "rows")->as_array().at(0);
+  EXPECT_EQ(leader.text_at("holder"), "m-1");
+  EXPECT_TRUE(leader.member("renewed")->is_null()) << "unknown, not 0";
+  const Json& unknown = platform.member("kernels")->as_array().at(0);
+  EXPECT_EQ(unknown.text_at("family"), "");
+  EXPECT_TRUE(unknown.member("agents")->as_array().at(0).member("reason")->is_null());
+  const Json& known = platform.member("kernels")->as_array().at(1);
+  EXPECT_EQ(known.text_at("family"), "6.1");
+  EXPECT_EQ(known.member("agents")->as_array().at(0).text_at("kernelFiles"), "cpu.idle: refused");
+}
+
+TEST_F(ConsoleTest, ShowsWhatYarnIsOfferedAndHolds) {
+  node("n1");
+  node("n2");
+  const auto annotate = [&](std::string_view name, const Json& annotations) {
+    must("PATCH", cat("/api/v1/nodes/", name),
+         Json::object({{"metadata", Json::object({{"annotations", annotations}})}}), kMerge);
+  };
+  model::YarnOffer offer;
+  offer.generation = 3;
+  offer.offer = offer.up_to = {{8000}, {std::int64_t{16} << 30}};
+  model::YarnBook book;
+  book.generation = 3;
+  book.confirmed = offer.offer;
+  book.sold = {{"spark", {{2000}, {std::int64_t{4} << 30}}}};
+  annotate("n1", Json::object({{"tidemark.io/yarn-offer", Json(model::format_yarn_offer(offer))},
+                               {"tidemark.io/yarn-book", Json(model::format_yarn_book(book))},
+                               {"tidemark.io/yarn-book-of", "blue/n1:45454"}}));
+  book.generation = 2;
+  book.sold.reset();  // the ResourceManager is away
+  annotate("n2", Json::object({{"tidemark.io/yarn-offer", Json(model::format_yarn_offer(offer))},
+                               {"tidemark.io/yarn-book", Json(model::format_yarn_book(book))},
+                               {"tidemark.io/yarn-book-of", "blue/n2:45454"}}));
+  ASSERT_TRUE(start());
+  const Json yarn =
+      read_until("/api/v1/yarn", [](const Json& each) { return each.member("nodes")->as_array().size() == 2; });
+  const Json& blue = yarn.member("clusters")->as_array().at(0);
+  EXPECT_EQ(blue.text_at("name"), "blue");
+  EXPECT_EQ(number(blue, "offered", "cpu"), 16'000);
+  EXPECT_EQ(number(blue, "held", "cpu"), 2'000);
+  EXPECT_EQ(number(blue, "withoutHeld"), 1);
+  EXPECT_EQ(number(blue, "unconfirmed"), 1);
+  EXPECT_EQ(number(blue, "contested"), 0);
+  const Json& second = yarn.member("nodes")->as_array().at(1);
+  EXPECT_EQ(second.text_at("nodeManager"), "n2:45454");
+  EXPECT_TRUE(second.member("held")->is_null()) << "unknown, not 0";
+  EXPECT_EQ(*second.member("isConfirmed"), Json(false));
+}
+
 TEST_F(ConsoleTest, AnswersNotModifiedForTheSameContent) {
   ASSERT_TRUE(start());
   const auto first = get("/api/openapi.json");
@@ -430,7 +607,8 @@ TEST_F(ConsoleTest, ServesThePageCompressedWithItsHeaders) {
   }
   net::Headers gzip;
   gzip.set("accept-encoding", "gzip, deflate");
-  for (const char* path : {"/", "/pools", "/pools/night", "/nodes/n1", "/offline"}) {
+  for (const char* path : {"/", "/pools", "/pools/night", "/nodes/n1", "/offline", "/decisions", "/settings",
+                           "/calendar", "/platform", "/yarn"}) {
     const auto page = get(path, gzip);
     EXPECT_EQ(page.status, 200) << path;
     EXPECT_EQ(page.headers.get("content-encoding"), "gzip");

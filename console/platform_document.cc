@@ -20,8 +20,8 @@ namespace {
 
 using base::JsonWriter;
 
-constexpr std::size_t kNamesMax = 5;             // nodes that one row names
-constexpr std::size_t kYarnNodesMax = 12'000;    // in one answer
+constexpr std::size_t kNamesMax = 5;                        // nodes that one row names
+constexpr std::size_t kYarnNodesMax = 12'000;               // in one answer
 constexpr std::string_view kKernelFiles = "kernel files ";  // begins that part of the condition's message
 constexpr std::string_view kSetAgainEvent = "TidemarkYarnSetAgain";
 constexpr std::string_view kMismatchEvent = "TidemarkYarnMismatch";

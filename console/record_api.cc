@@ -90,8 +90,7 @@ net::Task<void> RecordApi::decisions(net::HttpExchange& exchange, net::Target ta
   }
   const bool csv = format == "csv";
   auto body = co_await shared(question_of("decisions", target), [this, csv, query = *query] {
-    const auto make = [](RecordApi& api, operate::DecisionQuery wanted,
-                         bool as_csv) -> net::Task<Result<std::string>> {
+    const auto make = [](RecordApi& api, operate::DecisionQuery wanted, bool as_csv) -> net::Task<Result<std::string>> {
       const operate::DecisionsFound found = co_await api.find(std::move(wanted));
       co_return as_csv ? operate::decisions_csv(found.decisions) : decisions_document(found, api.parts_.files);
     };
@@ -106,8 +105,8 @@ net::Task<void> RecordApi::decisions(net::HttpExchange& exchange, net::Target ta
     co_return;
   }
   net::Headers headers = answer_headers(csv ? "text/csv; charset=utf-8" : "application/json", "no-store");
-  headers.set("content-disposition", csv ? "attachment; filename=\"decisions.csv\""
-                                         : "attachment; filename=\"decisions.json\"");
+  headers.set("content-disposition",
+              csv ? "attachment; filename=\"decisions.csv\"" : "attachment; filename=\"decisions.json\"");
   exchange.respond(200, std::move(headers), net::make_buffer(*std::move(body)));
 }
 

@@ -24,8 +24,8 @@ using base::JsonWriter;
 using policy::settings::StoredRevision;
 
 constexpr std::int64_t kDay_s = 24 * 3600;
-constexpr std::int64_t kMondayOffset = 3;     // 1970-01-01 is a Thursday
-constexpr std::size_t kLinePointEach = 3;     // of the policy's points every third: a quarter of an hour
+constexpr std::int64_t kMondayOffset = 3;  // 1970-01-01 is a Thursday
+constexpr std::size_t kLinePointEach = 3;  // of the policy's points every third: a quarter of an hour
 constexpr std::string_view kNow = "now";
 
 base::WallTime wall(std::int64_t at_s) {
@@ -195,8 +195,8 @@ std::string settings_document(const operate::RevisionsNow& now, View& view) {
   return out;
 }
 
-Result<std::string> settings_diff_document(const operate::RevisionsNow& now, std::string_view from,
-                                           std::string_view to, std::string_view config_name) {
+Result<std::string> settings_diff_document(const operate::RevisionsNow& now, std::string_view from, std::string_view to,
+                                           std::string_view config_name) {
   for (const auto& [key, name] : {std::pair<std::string_view, std::string_view>{"from", from}, {"to", to}}) {
     if (texts_of(now, name) == nullptr) {
       return fail(ErrorKind::kNotFound, key, ": revision ", base::in_quotes(name),
@@ -233,9 +233,8 @@ Result<std::string> calendar_document(View& view, std::string_view name, base::W
   const base::WallTime to = wall(calendar.zone.moment((monday + 7) * kDay_s));
   const auto values = settings.strategy_of(*pool).values;
   const policy::waterline::LineOverrides overrides = settings.overrides_of(*pool, now);
-  const auto points =
-      policy::waterline::preview(calendar, values.cpu_reclaim_threshold_percent,
-                                 values.memory_reclaim_threshold_percent, overrides, from, to - from);
+  const auto points = policy::waterline::preview(calendar, values.cpu_reclaim_threshold_percent,
+                                                 values.memory_reclaim_threshold_percent, overrides, from, to - from);
   std::string out;
   JsonWriter json(out);
   json.begin_object();

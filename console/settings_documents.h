@@ -17,8 +17,8 @@ namespace tidemark::console {
 std::string settings_document(const operate::RevisionsNow& now, View& view);
 
 // `from`, `to`: the number of a revision, or "now" for what the ConfigMaps hold. kNotFound: it is not kept.
-Result<std::string> settings_diff_document(const operate::RevisionsNow& now, std::string_view from,
-                                           std::string_view to, std::string_view config_name);
+Result<std::string> settings_diff_document(const operate::RevisionsNow& now, std::string_view from, std::string_view to,
+                                           std::string_view config_name);
 
 // The week that `at` lies in, from Monday on in the zone of the pool's calendar: the line, its spans, holidays.
 // kNotFound: there is no such pool. kUnavailable: the settings are not read yet.

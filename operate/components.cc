@@ -83,8 +83,12 @@ net::Task<Result<std::vector<LeaderLease>>> read_leases(net::EventLoop& loop, ku
       loop, client, kube::kLeases, std::move(list), limit,
       [&](std::string_view item) -> Result<void> {
         TM_TRY(kube::Lease lease, kube::decode_lease(item, {}, interner));
-        LeaderLease row{std::string(lease.meta.name.view()), std::move(lease.holder), lease.acquired, lease.renewed,
-                        std::nullopt, lease.transitions};
+        LeaderLease row{std::string(lease.meta.name.view()),
+                        std::move(lease.holder),
+                        lease.acquired,
+                        lease.renewed,
+                        std::nullopt,
+                        lease.transitions};
         if (lease.duration_s) row.lasts = std::chrono::seconds(*lease.duration_s);
         out.push_back(std::move(row));
         return {};

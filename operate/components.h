@@ -1,6 +1,6 @@
 // The processes of Tidemark in a cluster, as the API server shows them: their pods, the leases of leaders, and the
-// certificate authorities that the webhooks are trusted by. Each part is read alone: one that cannot be read is an error
-// and does not hide the others.
+// certificate authorities that the webhooks are trusted by. Each part is read alone: one that cannot be read is an
+// error and does not hide the others.
 #pragma once
 
 #include <cstddef>
@@ -25,8 +25,8 @@ struct ComponentPods {
   std::int64_t pods = 0;
   std::int64_t ready = 0;
   std::int64_t restarts = 0;
-  std::vector<std::string> not_ready;       // the first kNamesMax
-  std::optional<base::WallTime> youngest;   // when the last one of them started
+  std::vector<std::string> not_ready;      // the first kNamesMax
+  std::optional<base::WallTime> youngest;  // when the last one of them started
 };
 
 struct LeaderLease {
@@ -38,9 +38,9 @@ struct LeaderLease {
 };
 
 struct TrustedAuthority {
-  std::string object;                    // "MutatingWebhookConfiguration NAME"
-  std::optional<base::WallTime> until;   // nullopt: it has no readable bundle
-  std::string problem;                   // why it is unknown
+  std::string object;                   // "MutatingWebhookConfiguration NAME"
+  std::optional<base::WallTime> until;  // nullopt: it has no readable bundle
+  std::string problem;                  // why it is unknown
 };
 
 struct Components {

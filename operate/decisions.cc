@@ -71,7 +71,7 @@ class PoolsThen {
       auto revision = blob ? manager::settings_of(*blob) : Result<manager::Revision>(fail(ErrorKind::kNotFound, ""));
       if (revision) at->second = std::make_unique<manager::Revision>(*std::move(revision));
     }
-    return at->second ? policy::waterline::pool_of(at->second->tidemark, record.basis.labels).name : "";
+    return at->second ? policy::waterline::pool_of(at->second->tidemark, record.basis.node.labels).name : "";
   }
 
  private:
@@ -182,8 +182,8 @@ Decision decision_of(model::AuditLine line, const DecisionQuery& query) {
   out.source = DecisionSource::kAudit;
   out.node = node_of(line);
   out.pool = pool_now(query, out.node);
-  out.object = base::cat(line.kind, "/", line.ns, line.ns.empty() ? "" : "/", line.name,
-                         line.part.empty() ? "" : "/", line.part);
+  out.object = base::cat(line.kind, "/", line.ns, line.ns.empty() ? "" : "/", line.name, line.part.empty() ? "" : "/",
+                         line.part);
   out.by = std::move(line.actor);
   out.action = std::move(line.verb);
   out.reason = std::move(line.reason);
@@ -284,8 +284,7 @@ net::Task<Result<std::vector<Decision>>> list_events(net::EventLoop& loop, kube:
           decision.source = DecisionSource::kEvent;
           decision.by = event.component.view();
           const std::string_view ns = event.about_ns.view();
-          decision.object =
-              base::cat(event.about_kind.view(), "/", ns, ns.empty() ? "" : "/", event.about_name.view());
+          decision.object = base::cat(event.about_kind.view(), "/", ns, ns.empty() ? "" : "/", event.about_name.view());
           if (event.about_kind.view() == "Node") decision.node = event.about_name.view();
           decision.action = event.reason.view();
           decision.reason = id_in(event.message);
@@ -308,7 +307,8 @@ void add_events(DecisionsFound& found, std::vector<Decision> events, const Decis
 }
 
 std::string decisions_csv(const std::vector<Decision>& decisions) {
-  std::string out = "time,source,by,object,node,pool,action,reason,text,batchCpuMilli,batchMemoryBytes,outcome,detail\r\n";
+  std::string out =
+      "time,source,by,object,node,pool,action,reason,text,batchCpuMilli,batchMemoryBytes,outcome,detail\r\n";
   for (const Decision& each : decisions) {
     const auto number = [](const std::optional<std::int64_t>& value) { return value ? base::cat(*value) : ""; };
     const std::array<std::string, 13> cells = {base::format_rfc3339(each.at),

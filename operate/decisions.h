@@ -1,5 +1,5 @@
-// Past decisions and writes, with time, author, node and reason: from the decision journals of managers, the audit files
-// of processes, and the Kubernetes events of Tidemark's components. Newest first.
+// Past decisions and writes, with time, author, node and reason: from the decision journals of managers, the audit
+// files of processes, and the Kubernetes events of Tidemark's components. Newest first.
 #pragma once
 
 #include <cstddef>
@@ -44,11 +44,11 @@ struct DecisionFiles {
 };
 
 struct DecisionQuery {
-  std::string node;    // exact; empty: all
-  std::string pool;    // the same
-  std::string reason;  // the beginning of an id: "TM-EVICT"
-  std::string person;  // a part of `by`
-  std::optional<base::WallTime> since, until;
+  std::string node{};    // exact; empty: all
+  std::string pool{};    // the same
+  std::string reason{};  // the beginning of an id: "TM-EVICT"
+  std::string person{};  // a part of `by`
+  std::optional<base::WallTime> since{}, until{};
   std::size_t limit = 200;
   // The pools of nodes now: audits and events do not record them.
   std::map<std::string, std::string, std::less<>> pools{};

@@ -5,10 +5,12 @@ import json
 import ssl
 import urllib.error
 import urllib.request
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 NODES = 240
+YARN_NODES = ["database-006", "database-012", "database-018", "database-024"]
+CONTESTED = "database-024"  # another program sets its total at the ResourceManager
 SILENT = "web-017"  # no agent reported yet
 OFF = "web-005"  # switched off by its label
 
@@ -25,7 +27,27 @@ pools:
   calendar: nights
 - name: database
   nodeSelector: {matchLabels: {role: database}}
+  calendar: ramps
 """
+
+
+def ramps() -> str:
+    """A calendar with ramps each night, a freeze tomorrow and a holiday on the Wednesday of this week."""
+    today = datetime.now(timezone.utc).date()
+    tomorrow = today + timedelta(days=1)
+    wednesday = today + timedelta(days=2 - today.weekday())
+    return f"""- name: ramps
+  zone: UTC
+  lead: 1h
+  holidays: {{days: [{wednesday}]}}
+  entries:
+  - {{name: night, cron: "0 20 * * *", for: 10h, cpu: 85, memory: 80, rampUp: 2h, rampDown: 2h}}
+  - {{name: sale, kind: freeze, from: {tomorrow}T08:00, to: {tomorrow}T16:00, cpu: 40}}
+"""
+
+
+def settings() -> str:
+    return SETTINGS.replace("pools:\n", ramps() + "pools:\n", 1)
 
 
 class Api:
@@ -76,7 +98,7 @@ def names(count: int = NODES) -> list[str]:
 def fill(api: Api, count: int = NODES) -> None:
     api.call("POST", "/api/v1/namespaces", {"metadata": {"name": "jobs"}})
     api.call("POST", "/api/v1/namespaces/koordinator-system/configmaps", {"metadata": {"name": "slo-controller-config"}, "data": {"colocation-config": '{"enable":true}'}})
-    api.call("POST", "/api/v1/namespaces/koordinator-system/configmaps", {"metadata": {"name": "tidemark-config"}, "data": {"config.yaml": SETTINGS}})
+    api.call("POST", "/api/v1/namespaces/koordinator-system/configmaps", {"metadata": {"name": "tidemark-config"}, "data": {"config.yaml": settings()}})
     for number, name in enumerate(names(count), 1):
         labels = {"role": name.split("-")[0], **({"tidemark.io/state": "off"} if name == OFF else {})}
         api.call("POST", "/api/v1/nodes", {"metadata": {"name": name, "labels": labels}})
@@ -94,3 +116,43 @@ def fill(api: Api, count: int = NODES) -> None:
         api.call("POST", "/api/v1/namespaces/jobs/pods", {"metadata": {"name": f"task-{number}", "labels": {"koordinator.sh/qosClass": "BE", "koordinator.sh/priority-class": "koord-batch", "tidemark.io/class": kind}}, "spec": spec})
         condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/240 nodes are available: 240 Insufficient kubernetes.io/batch-cpu."}
         api.status(f"/api/v1/namespaces/jobs/pods/task-{number}", {"phase": "Pending", "conditions": [condition]} if waits else {"phase": "Running", "startTime": now()})
+    platform(api)
+    yarn(api)
+
+
+def platform(api: Api) -> None:
+    """Components as the chart installs them, and what agents report of their machines."""
+    for name, component in (("tidemark-manager-0", "manager"), ("tidemark-agent-1", "agent"), ("tidemark-agent-2", "agent")):
+        labels = {"app.kubernetes.io/name": "tidemark", "app.kubernetes.io/component": component}
+        api.call("POST", "/api/v1/namespaces/koordinator-system/pods", {"metadata": {"name": name, "labels": labels}, "spec": {"containers": [{"name": component, "image": "example.org/tidemark:0.1.0"}]}})
+        ready = "False" if name == "tidemark-agent-2" else "True"
+        api.status(f"/api/v1/namespaces/koordinator-system/pods/{name}", {"phase": "Running", "startTime": now(), "conditions": [{"type": "Ready", "status": ready}]})
+    lease = {"holderIdentity": "tidemark-manager-0", "leaseDurationSeconds": 3600, "renewTime": now().replace("Z", ".000000Z"), "acquireTime": now().replace("Z", ".000000Z"), "leaseTransitions": 2}
+    api.call("POST", "/apis/coordination.k8s.io/v1/namespaces/koordinator-system/leases", {"metadata": {"name": "koordinator-manager"}, "spec": lease})
+    for number, name in enumerate(names()[:40], 1):
+        message = "suppress: enforce (1 limit)" + ("; kernel files cpu.idle: refused by the kernel" if number % 5 == 0 else "")
+        condition = {"type": "TidemarkIsolation", "status": "True", "reason": "Enforcing", "message": message, "lastTransitionTime": now()}
+        api.call("PATCH", f"/api/v1/nodes/{name}/status", {"status": {"conditions": [condition]}}, "application/strategic-merge-patch+json")
+
+
+def yarn(api: Api) -> None:
+    """The ledgers of a YARN cluster as its operator writes them. Of the last node but one the ResourceManager is away."""
+    amounts = {"kubernetes.io/batch-cpu": "6k", "kubernetes.io/batch-memory": "12Gi"}
+    sold = {"kubernetes.io/batch-cpu": "2k", "kubernetes.io/batch-memory": "4Gi"}
+    for name in YARN_NODES:
+        offer = {"schema": 1, "generation": 4, "resources": amounts, "upTo": amounts, "reclaim": []}
+        book = {"schema": 1, "generation": 4, "confirmed": amounts, "sold": [{"class": "spark", "resources": sold}], "waiting": "spark"}
+        if name == YARN_NODES[2]:
+            book = {"schema": 1, "generation": 3, "confirmed": sold}
+        written = {"tidemark.io/yarn-offer": json.dumps(offer), "tidemark.io/yarn-book": json.dumps(book), "tidemark.io/yarn-book-of": f"blue/{name}:45454"}
+        api.call("PATCH", f"/api/v1/nodes/{name}", {"metadata": {"annotations": written}}, "application/merge-patch+json")
+    about = {"apiVersion": "v1", "kind": "Node", "name": CONTESTED}
+    message = "another program set the total of the node at the ResourceManager [TM-YARN-011]"
+    event = {"metadata": {"name": f"{CONTESTED}.1"}, "involvedObject": about, "source": {"component": "tidemark-yarn-operator"}, "reportingComponent": "tidemark-yarn-operator"}
+    api.call("POST", "/api/v1/namespaces/default/events", event | {"type": "Warning", "reason": "TidemarkYarnSetAgain", "message": message, "firstTimestamp": now(), "lastTimestamp": now(), "count": 3})
+
+
+def edit(api: Api) -> None:
+    """A person changes the settings: the manager takes a further revision."""
+    text = settings().replace("for: 8h, cpu: 80", "for: 8h, cpu: 75")
+    api.call("PATCH", "/api/v1/namespaces/koordinator-system/configmaps/tidemark-config", {"data": {"config.yaml": text}}, "application/merge-patch+json")

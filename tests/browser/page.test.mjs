@@ -182,6 +182,80 @@ describe("other pages", () => {
     await close(page);
   });
 
+  test("decisions are filtered by node and person, and exported", async () => {
+    const page = await open("/decisions?range=all");
+    await page.locator(".count", { hasText: /entries/ }).waitFor();
+    await page.locator("tbody", { hasText: "journal" }).waitFor({ state: "attached" });
+    await screenshot(page, "decisions-light");
+    await page.getByLabel("Node").fill("web-100");
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/node=web-100/);
+    await page.locator("tbody a", { hasText: "web-100" }).first().waitFor();
+    await page.waitForFunction(() => [...document.querySelectorAll("tbody tr:not(.space) td:nth-child(3)")].every((each) => /web-100/.test(each.textContent)));
+    const text = await page.locator("tbody").innerText();
+    assert.match(text, /\[TM-[A-Z]+-\d+\]/, "each decision has the id of its reason");
+    const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name: "CSV" }).click()]);
+    const csv = readFileSync(await file.path(), "utf8");
+    assert.match(csv, /^time,source,by,object/);
+    assert.ok(csv.split("\r\n").slice(1, -1).every((line) => line.includes("web-100")), "the export has the filter of the page");
+    await page.getByLabel("Person or process").fill("nobody@nowhere");
+    await page.keyboard.press("Enter");
+    await page.locator(".count", { hasText: /^0/ }).waitFor();
+    await close(page);
+  });
+
+  test("settings show who runs which revision and what an edit changed", async () => {
+    const page = await open("/settings");
+    await page.locator("table").first().waitFor();
+    const api = await (await fetch(`${origin}/api/v1/settings`)).json();
+    assert.equal(api.current.revision, api.revisions[0].number, "the manager took the edit");
+    assert.equal(api.revisions.reduce((sum, each) => sum + each.nodes, 0), 240, "each node has one revision");
+    await page.getByLabel("Before").selectOption(String(api.revisions[1].number));
+    const diff = page.locator(".diff").filter({ hasText: "cpu: 75" });
+    await diff.waitFor();
+    assert.match(await diff.locator(".diff-plus").innerText(), /cpu: 75/);
+    assert.match(await diff.locator(".diff-minus").innerText(), /cpu: 80/);
+    await screenshot(page, "settings-light");
+    await close(page);
+  });
+
+  test("the calendar shows a week with ramps, a freeze and a holiday, and moves by week", async () => {
+    const page = await open("/calendar?pool=database");
+    await page.locator(".span-rampingUp").first().waitFor();
+    await page.locator(".uplot canvas").waitFor();
+    const tomorrow = new Date(Date.now() + 86400_000);
+    if (tomorrow.getUTCDay() !== 1) await page.locator(".day .span-frozen").first().waitFor();
+    assert.match(await page.locator(".rest", { hasText: "Wed" }).innerText(), /holiday/);
+    await screenshot(page, "calendar-light");
+    const title = await page.locator(".card h2").first().innerText();
+    await page.getByRole("button", { name: "Week after" }).click();
+    await page.waitForFunction((before) => document.querySelector(".card h2")?.textContent !== before, title);
+    assert.match(page.url(), /at=\d+/);
+    await page.getByRole("button", { name: "This week" }).click();
+    await page.locator(".card h2", { hasText: title }).waitFor();
+    await close(page);
+  });
+
+  test("the platform shows components, the leader, kernels and refused kernel files", async () => {
+    const page = await open("/platform");
+    await page.locator("table", { hasText: "tidemark-agent-2" }).waitFor();
+    const text = await page.locator("main").innerText();
+    for (const word of ["0.1.0", "tidemark-manager-0", "6.1", "cpu.idle: refused by the kernel", "no agent reported", "No webhook of Tidemark is registered"]) assert.ok(text.includes(word), word);
+    await screenshot(page, "platform-light");
+    await close(page);
+  });
+
+  test("YARN shows what is offered, held, unknown and contested", async () => {
+    const page = await open("/yarn");
+    await page.locator("a", { hasText: "blue" }).waitFor();
+    const row = (name) => page.locator("tbody tr", { hasText: name });
+    assert.match(await row("database-018").innerText(), /unknown/, "of an absent ResourceManager it is unknown what it holds");
+    assert.match(await row("database-024").innerText(), /TM-YARN-011/);
+    assert.doesNotMatch(await row("database-006").innerText(), /unknown/);
+    await screenshot(page, "yarn-light");
+    await close(page);
+  });
+
   test("an unknown page and an unknown node say so", async () => {
     const page = await open("/nodes/nowhere");
     await page.getByRole("alert").filter({ hasText: "nowhere" }).waitFor();
@@ -209,9 +283,10 @@ describe("both languages and themes", () => {
   for (const dark of [false, true]) {
     for (const locale of ["en-GB", "zh-CN"]) {
       test(`axe finds nothing: ${locale}, ${dark ? "dark" : "light"}`, async () => {
-        for (const path of ["/", "/?view=table", "/nodes/web-100", "/pools", "/pools/web", "/offline"]) {
+        for (const path of ["/", "/?view=table", "/nodes/web-100", "/pools", "/pools/web", "/offline", "/decisions?range=all", "/settings", "/calendar?pool=database", "/platform", "/yarn"]) {
           const page = await open(path, { locale, dark });
           await page.locator(".card").first().waitFor();
+          if (/decisions|settings|calendar|platform|yarn/.test(path)) await page.locator("table").first().waitFor();
           if (path.startsWith("/?") || path === "/") await ready(page);
           if (path.startsWith("/nodes")) await page.locator(".waterfall").waitFor();
           assert.equal(await page.evaluate(() => document.documentElement.lang), locale === "zh-CN" ? "zh-CN" : "en");
@@ -264,7 +339,7 @@ describe("both languages and themes", () => {
   });
 
   test("nothing is wider than a screen of 320 px", async () => {
-    for (const path of ["/", "/?view=table", "/nodes/web-100", "/pools/web", "/offline"]) {
+    for (const path of ["/", "/?view=table", "/nodes/web-100", "/pools/web", "/offline", "/decisions?range=all", "/settings", "/calendar?pool=database", "/platform", "/yarn"]) {
       const page = await open(path, { width: 320, height: 700 });
       await page.locator(".card").first().waitFor();
       if (path === "/") await ready(page);

@@ -1,11 +1,13 @@
 """The page of the console in Chromium: on `tidemark up` without pods, with the nodes, reports and offline pods of cluster_data."""
 
+import json
 import os
 import re
 import shutil
 import subprocess
 import threading
 import unittest
+import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -40,7 +42,7 @@ class Changes(BaseHTTPRequestHandler):
 class Console(unittest.TestCase):
     def setUp(self):
         folder = Path(os.environ["TMPDIR"])
-        self.up = Component("up", "--data-dir", str(folder / "data"), "--listen", "127.0.0.1:0", "--pods=false", "--keep=false")
+        self.up = Component("up", "--data-dir", str(folder / "data"), "--listen", "127.0.0.1:0", "--pods=false", "--keep=false", "--journal-dir", str(folder / "journal"))
         self.addCleanup(self.up.stop)
         found = wait_for(lambda: re.search(r"^console +(http://\S+)$", self.up.log, re.M), "the address of the console", self.up)
         self.url = found[1]
@@ -50,6 +52,10 @@ class Console(unittest.TestCase):
         api = cluster_data.Api(self.kubeconfig)
         wait_for(lambda: self._has_kinds(api), "the custom resources", self.up)
         cluster_data.fill(api)
+        wait_for(lambda: self._revisions() >= 1, "a stored revision", self.up)
+        before = self._revisions()
+        cluster_data.edit(api)
+        wait_for(lambda: self._revisions() > before, "the revision of the edit", self.up)
         handler = type("Handler", (Changes,), {"api": api})
         server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
         self.addCleanup(server.server_close)
@@ -78,6 +84,10 @@ class Console(unittest.TestCase):
         )
         done = subprocess.run(["node", modules / "typescript/bin/tsc", "-p", project], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=LIMIT_S)
         self.assertEqual(0, done.returncode, done.stdout)
+
+    def _revisions(self) -> int:
+        with urllib.request.urlopen(f"{self.url.rstrip('/')}/api/v1/settings", timeout=30) as answer:
+            return len(json.loads(answer.read())["revisions"])
 
     def _has_kinds(self, api: cluster_data.Api) -> bool:
         try:
