@@ -34,6 +34,7 @@ function Day({ day, end, week }: { day: CalendarDay; end: number; week: Calendar
           const words = `${percents(span.cpuFrom, span.cpuTo)} ${t(`phase_${span.phase}` as Key)}${span.entry ? ` (${span.entry})` : ""}`;
           return (
             <div key={from} class={`span span-${span.phase}`} style={{ left: `${share(from)}%`, width: `${share(to) - share(from)}%` }} title={`${clockIn(week.zone, from)}–${clockIn(week.zone, to)} ${words}`}>
+              <div class="span-fill" style={{ clipPath: `polygon(0 ${100 - span.cpuFrom}%, 100% ${100 - span.cpuTo}%, 100% 100%, 0 100%)` }} />
               {to - from >= 3 * 3600 ? <span>{span.phase === "base" ? `${number(span.cpuTo)} %` : words}</span> : null}
             </div>
           );
@@ -66,7 +67,7 @@ function WeekStrip({ week }: { week: CalendarWeek }) {
       <p class="states">
         {shown.map((phase) => (
           <span key={phase}>
-            <span class={`swatch span-${phase}`} aria-hidden="true" /> {t(`phase_${phase}` as Key)}
+            <span class={`swatch span-swatch span-${phase}`} aria-hidden="true" /> {t(`phase_${phase}` as Key)}
           </span>
         ))}
       </p>

@@ -9,7 +9,7 @@ import { Table, type Column } from "../table";
 
 function columns(nodes: number): Column<Revision>[] {
   return [
-    { key: "number", title: t("revision"), number: true, value: (each) => each.number },
+    { key: "number", title: t("revision"), value: (each) => each.number },
     { key: "hash", title: t("hash"), value: (each) => each.hash, cell: (each) => <code>{each.hash}</code> },
     { key: "taken", title: t("taken"), value: (each) => each.taken, cell: (each) => <>{moment(each.taken)} <span class="note">{age(each.taken)}</span></> },
     { key: "nodes", title: t("toRun"), number: true, value: (each) => each.nodes, cell: (each) => `${number(each.nodes)} / ${number(nodes)}` },
