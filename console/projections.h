@@ -55,7 +55,7 @@ struct Task {
 };
 Result<Task> decode_task(std::string_view bytes, kube::Interner& interner);
 
-// Of a node: the NodeManager of its ledger, "CLUSTER/HOST:PORT". The yarn-operator writes it.
+// Names the NodeManager of the ledger on a node, "CLUSTER/HOST:PORT". The yarn-operator writes it.
 inline constexpr std::string_view kYarnBookOfAnnotation = "tidemark.io/yarn-book-of";
 
 // The fields of a Node that the console reads.
