@@ -1,10 +1,8 @@
 #include "console/platform_document.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <tuple>
 #include <utility>
 
 #include "base/json.h"

@@ -1,6 +1,5 @@
 #include "operate/components.h"
 
-#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -69,6 +68,7 @@ net::Task<Result<std::vector<ComponentPods>>> read_pods(net::EventLoop& loop, ku
       },
       [&] { found.clear(); }));
   std::vector<ComponentPods> out;
+  out.reserve(found.size());
   for (auto& [key, row] : found) out.push_back(std::move(row));
   co_return out;
 }
