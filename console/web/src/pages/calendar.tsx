@@ -35,7 +35,7 @@ function Day({ day, end, week }: { day: CalendarDay; end: number; week: Calendar
           return (
             <div key={from} class={`span span-${span.phase}`} style={{ left: `${share(from)}%`, width: `${share(to) - share(from)}%` }} title={`${clockIn(week.zone, from)}–${clockIn(week.zone, to)} ${words}`}>
               <div class="span-fill" style={{ clipPath: `polygon(0 ${100 - span.cpuFrom}%, 100% ${100 - span.cpuTo}%, 100% 100%, 0 100%)` }} />
-              {to - from >= 3 * 3600 ? <span>{span.phase === "base" ? `${number(span.cpuTo)} %` : words}</span> : null}
+              {to - from >= 3 * 3600 ? <span>{`${percents(span.cpuFrom, span.cpuTo)} ${span.entry}`}</span> : null}
             </div>
           );
         })}
