@@ -54,8 +54,11 @@ class BesideAKubelet(WithManager):
         self.others_wait()
         self.whole = numbers(self.read())
         self.assertNotIn(None, self.whole)
+        self.run_work()
+
+    def run_work(self) -> None:
         self.node.run([WORK])
-        self.work = self.containers()
+        self.work, self.may_be_rejected = self.containers(), False
 
     def read(self) -> dict:
         return must(self.api.get(self.path)).json
@@ -101,10 +104,21 @@ class BesideAKubelet(WithManager):
             wait_for(lambda: all(end for _, end in states.losses()), f"the end of each loss after: {what}", self.manager, LIMIT_S)
         self.assertGreater(len(states.seen), 0, f"nothing was written: {what}")
         self.assertGreater(self.waiting(), 20, f"the queue was empty before: {what}: this proves nothing")
-        self.assertEqual(self.work, self.containers(), f"pods with batch resources run on: {what}")
+        self.work_runs_on(what)
         took = [end - begin for begin, end in states.losses()]
         print(f"{what}: " + (", ".join(f"back after {seconds * 1000:.0f} ms" for seconds in took) or "nothing lost"), file=sys.stderr)
         return took
+
+    def work_runs_on(self, what: str) -> None:
+        """A kubelet that starts admits running pods anew. It ends a pod if the Node lacks the pod's batch resources at that moment."""
+        found = self.containers()
+        if found != self.work and self.may_be_rejected:
+            events = self.api.request("GET", "/api/v1/namespaces/default/events", fieldSelector=f"involvedObject.name={WORK.name}").get("items")
+            self.assertTrue({f"OutOf{name}" for name in BATCH} & {each["reason"] for each in events}, found)
+            print(f"{what}: the kubelet rejected the pod", file=sys.stderr)
+            self.node.end([WORK.name])
+            self.run_work()
+        self.assertEqual(self.work, self.containers(), f"pods with batch resources run on: {what}")
 
     def keeps(self, what: str, event) -> None:
         with self.subTest(what):
@@ -128,6 +142,7 @@ class BesideAKubelet(WithManager):
     # -- the events
 
     def on_a_smaller_machine(self) -> None:
+        self.may_be_rejected = False  # the Node has its numbers
         lines = [line.split() for line in Path("/proc/meminfo").read_text().splitlines()]
         memory_kib, cpus = int(lines[0][1]) - (64 << 10), max(int(self.read()["status"]["capacity"]["cpu"]) // 2, 1)
         self.node.show("/proc/meminfo", "".join(f"{name} {memory_kib if name == 'MemTotal:' else value} {' '.join(unit)}\n" for name, value, *unit in lines))
@@ -137,6 +152,7 @@ class BesideAKubelet(WithManager):
         self.assertEqual((str(cpus), f"{memory_kib}Ki"), (capacity["cpu"], capacity["memory"]))
 
     def registers_anew(self) -> None:
+        self.may_be_rejected = True
         must(self.api.request("DELETE", self.path))
         self.restart_kubelet()
 
