@@ -8,13 +8,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-from driver import maven_jars, node, packages
-from driver.console import Failed, loud, say
-from driver.paths import LOGS
+from driver import maven_jars, node, packages, processes
+from driver.console import Failed, loud, say, step
+from driver.paths import LOGS, PYTHON_PATH
 
 JAVA_MAJOR = 17  # the one that Debian 12 has. Hadoop asks newer ones (24 and up) for what they have no more
 DEBIAN_JAVA = "java-17-openjdk-*/bin/java"
 JVMS = Path("/usr/lib/jvm")
+CLASSES_S = 600
 SYSTEM_PROGRAMS = "/usr/sbin:/sbin"  # where a KDC is, and no user's PATH leads
 
 
@@ -30,7 +31,20 @@ def provide() -> tuple[dict[str, str], str]:
     shared, remedy = node.provide()
     if remedy:
         loud(f"no node can be made here, which tests of yarn skip: {remedy}")
-    return {**shared, **hadoop, "TIDEMARK_SPARK_JARS": str(spark), "TIDEMARK_TEST_KEPT_LOGS": str(LOGS / "yarn")}, ""
+    return {**shared, **hadoop, **_classes(hadoop), "TIDEMARK_SPARK_JARS": str(spark), "TIDEMARK_TEST_KEPT_LOGS": str(LOGS / "yarn")}, ""
+
+
+def _classes(hadoop: dict[str, str]) -> dict[str, str]:
+    """The archive of class data that the JVMs share, made once for this machine and this Java. Without it they start, but a third slower."""
+    java, jars = Path(hadoop["TIDEMARK_JAVA"]), Path(hadoop["TIDEMARK_HADOOP_JARS"])
+    archive = jars.with_name(f"classes-{(java.parents[1] / 'lib/server/libjvm.so').stat().st_mtime_ns}.jsa")
+    if not archive.exists():
+        with step("making the archive of Hadoop's classes, once for this machine"):
+            done = processes.run([sys.executable, "-m", "support.yarn.classes", archive], env={**os.environ, **hadoop, "PYTHONPATH": PYTHON_PATH}, timeout_s=CLASSES_S)
+        if done.code != 0:
+            say("the archive of Hadoop's classes cannot be made; the JVMs start without it")
+            return {}
+    return {"TIDEMARK_HADOOP_CLASSES": str(archive)}
 
 
 def java_and_hadoop(wanted: dict[str, str] = packages.HADOOP) -> tuple[dict[str, str], str]:

@@ -50,6 +50,7 @@ class Providing(unittest.TestCase):
         self.enterContext(mock.patch.object(maven_jars.Jars, "there", lambda _: self.jars))
         self.enterContext(mock.patch.object(maven_jars.Jars, "provide", lambda _: Path("/jars")))
         self.enterContext(mock.patch.object(yarn.node, "provide", lambda: self.node))
+        self.enterContext(mock.patch.object(yarn, "_classes", lambda _: {}))
         self.node = ({"TIDEMARK_KUBELET": "/kubelet"}, "")
 
     def test_what_is_missing_is_installed_and_nothing_else(self):

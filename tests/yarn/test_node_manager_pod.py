@@ -31,7 +31,7 @@ class NodeManagerPod(NodeManagerPods):
     def values(cls) -> dict:
         layout, jars = cls.yarn.layout, cls.yarn.jars
         words = command(layout, cls.yarn.java, jars, NAME, "NodeManager")
-        words[words.index("-cp") + 1] = f"{CONF}:{jars}/*"
+        words[words.index("-cp") + 1] = f"{jars}/*:{CONF}"
         places = {"run": (str(layout.folder), False), "jars": (str(jars), True)}
         places |= {f"machine-{i}": (place, True) for i, place in enumerate(OF_THE_MACHINE) if os.path.exists(place)}
         return {

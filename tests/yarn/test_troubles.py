@@ -1,6 +1,7 @@
 """Containers that never start their work on a real NodeManager: `tidemark yarn-copilot` counts each by the class in its application's tag."""
 
 import os
+import re
 import tempfile
 import unittest
 
@@ -37,7 +38,8 @@ class Troubles(unittest.TestCase):
         report = job.wait_for("FAILED")
         self.assertIn("exitCode: -1000", report["diagnostics"])
         self.wait_counted("etl", "localization_failed")
-        self.assertRegex(self.copilot.log, r"container did not start .*class=etl node_manager_says=.*nowhere does not exist")
+        line = r"container did not start .*class=etl node_manager_says=.*nowhere does not exist"
+        wait_for(lambda: re.search(line, self.copilot.log), "a line of the log", self.copilot)
 
     def test_a_stalled_file(self):
         pipe = self.yarn.layout.folder / "pipe"

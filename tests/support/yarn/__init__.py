@@ -4,6 +4,7 @@
   pair.py        two ResourceManagers in HA, with a ZooKeeper
   server.py      one of these programs: started, killed, stopped, frozen, and restarted on the same ports
   settings.py    their configuration
+  classes.py     the archive of class data that their JVMs share
   rest.py        their REST interfaces
   job.py         an application of distributed shell
   rest_job.py    one that is submitted by REST, with tags and files to fetch

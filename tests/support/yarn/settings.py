@@ -193,7 +193,10 @@ def java_options(layout: Layout) -> list[str]:
 
 
 def command(layout: Layout, java: Path, jars: Path, program: str, kind: str) -> list[str]:
-    return [str(java), f"-Xmx{HEAP_MIB[kind]}m", "-cp", f"{layout.configuration(program)}:{jars}/*", MAIN[kind]]
+    """The jars come first: a JVM uses shared classes only if its class path begins as the archive's did. They have no site file."""
+    archive = os.environ.get("TIDEMARK_HADOOP_CLASSES")
+    shared = [f"-XX:SharedArchiveFile={archive}"] if archive else []
+    return [str(java), f"-Xmx{HEAP_MIB[kind]}m", *shared, "-cp", f"{jars}/*:{layout.configuration(program)}", MAIN[kind]]
 
 
 def environment(layout: Layout, java: Path, program: str, more_java: Sequence[str] = ()) -> dict[str, str]:
