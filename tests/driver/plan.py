@@ -19,7 +19,7 @@ from driver.paths import BUILD, ROOT
 
 OLDER_THAN = "12 hours ago"  # the base of a change, if the caller names none: a clean clone knows nothing else
 SECONDS_DEFAULT = 30
-TIME_S = 2400  # of the real groups and sanitizer programs together, by tests/seconds.txt; two run side by side, so about 20 minutes
+TIME_S = 2400  # of the real groups and sanitizer programs together, by tests/seconds.txt; up to four run side by side, so about 15 minutes
 # A change below these reaches every program, whatever the link graph says.
 EVERYTHING = ("CMakeLists.txt", "CMakePresets.json", "cmake/", "dev", ".ci/", "tests/driver/", "tests/support/cluster/", "tests/CMakeLists.txt")
 REACHES_NOTHING = ("docs/", "README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE", "bench/", "tests/tidy/", "tests/long/", ".clang")
