@@ -158,15 +158,21 @@ std::string boot_of(const RuntimeOptions& options) {
   return text && *text ? std::string(base::trim(**text)) : "";
 }
 
+// What can fail, done before.
+struct Prepared {
+  NodeFacts facts;
+  std::unique_ptr<Groups> groups;
+};
+
 class Running final : public Runtime {
  public:
   Running(net::EventLoop& loop, kube::Client& client, const base::Log& log, base::Registry& metrics,
-          base::Random random, RuntimeOptions options, NodeFacts facts, std::unique_ptr<Groups> groups)
+          base::Random random, RuntimeOptions options, Prepared prepared)
       : loop_(loop),
         log_(log.named("runtime")),
         metrics_(metrics),
         options_(std::move(options)),
-        groups_(std::move(groups)),
+        groups_(std::move(prepared.groups)),
         interner_(metrics, "runtime"),
         containers_(loop, log_, {options_.data_dir + "/containers", options_.shim_argv, boot_of(options_)},
                     [this](const ContainerPlace& place) { look(place); }),
@@ -178,7 +184,7 @@ class Running final : public Runtime {
             groups_->pods.get(),
             groups_->hierarchies ? &*groups_->hierarchies : nullptr,
             {options_.data_dir + "/logs", options_.log_megabytes << 20, options_.log_files, options_.logs_whole_for}},
-        node_(loop, client, log_, std::move(facts)),
+        node_(loop, client, log_, std::move(prepared.facts)),
         jobs_(loop, client, log.named("jobs"), metrics, random.fork(), [this] { sweep_soon(); }),
         binder_(loop, client, log, metrics, random.fork(), {options_.node_name}),
         informer_(loop, client, client, log_, metrics, random.fork(), pods_of_node(),
@@ -464,7 +470,7 @@ Result<std::unique_ptr<Runtime>> Runtime::make(net::EventLoop& loop, kube::Clien
   TM_TRY(auto groups, open_groups(loop, options, killing, facts.allocatable));
   facts.without_groups = groups->why_not;
   auto running = std::make_unique<Running>(loop, client, log, metrics, std::move(random), std::move(options),
-                                           std::move(facts), std::move(groups));
+                                           Prepared{std::move(facts), std::move(groups)});
   TM_TRY_VOID(running->open());
   return running;
 }

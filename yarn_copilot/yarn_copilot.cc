@@ -128,23 +128,32 @@ std::unique_ptr<hadoop::NegotiatingTransport> prove_to(net::EventLoop& loop, net
   return std::make_unique<hadoop::NegotiatingTransport>(loop, client, managers->make_gss, principal);
 }
 
+// What can fail, done before.
+struct Prepared {
+  SeenGroups groups;
+  linux::Folder proc;
+  std::string group;  // of containers, from the root of a hierarchy
+  net::HttpClientConfig client;
+  std::set<uid_t> users;
+};
+
 class RunningCopilot final : public YarnCopilot {
  public:
   RunningCopilot(net::EventLoop& loop, Rim rim, const base::Log& log, base::Registry& metrics, CopilotOptions options,
-                 SeenGroups groups, linux::Folder proc, std::string group, net::HttpClientConfig client,
-                 std::set<uid_t> users)
+                 Prepared prepared)
       : loop_(loop),
         log_(log),
         metrics_(metrics),
         options_(std::move(options)),
-        hierarchies_(std::move(groups.hierarchies)),
-        others_(std::move(groups.others)),
-        proc_(std::move(proc)),
-        client_(loop, &rim.workers, std::move(client)),
+        hierarchies_(std::move(prepared.groups.hierarchies)),
+        others_(std::move(prepared.groups.others)),
+        proc_(std::move(prepared.proc)),
+        client_(loop, &rim.workers, std::move(prepared.client)),
         proving_(prove_to(loop, client_, rim.managers, options_.node_manager_principal)),
         manager_(proving_ ? static_cast<net::HttpTransport&>(*proving_) : client_),
         list_(loop, manager_, log, metrics, {.age_max = options_.list_age, .limit = options_.node_manager_limit}),
-        machine_(hierarchies_, others_, proc_, rim.killing, std::move(group), options_.adopt, limits_disks(options_)),
+        machine_(hierarchies_, others_, proc_, rim.killing, std::move(prepared.group), options_.adopt,
+                 limits_disks(options_)),
         applications_(loop, rim.workers, log, metrics, base::Random(rim.seed), {.managers = std::move(rim.managers)}),
         containers_(loop, list_, machine_, applications_, log, options_.millicores_per_vcore),
         ends_(loop, machine_, log, metrics, rim.audit),
@@ -154,7 +163,7 @@ class RunningCopilot final : public YarnCopilot {
                {options_.local_dirs, disk_limit_of(options_), options_.sys_root, options_.stance_patience}),
         troubles_(loop, containers_, {options_.queues, ends_interval(options_)}, log, metrics),
         api_(loop, {containers_, ends_, machine_, disks_, metrics, rim.audit, &local_}, log,
-             {.users = std::move(users), .queues = options_.queues}),
+             {.users = std::move(prepared.users), .queues = options_.queues}),
         adoption_(loop, containers_, machine_, log, metrics),
         limiting_(loop),
         scope_(loop) {}
@@ -258,8 +267,12 @@ Result<std::unique_ptr<YarnCopilot>> YarnCopilot::make(net::EventLoop& loop, Rim
   }
   TM_TRY(auto proc, linux::Folder::open(options.proc_root));
   TM_TRY(auto group, group_of(options, groups.hierarchies));
-  auto out = std::make_unique<RunningCopilot>(loop, std::move(rim), log, metrics, std::move(options), std::move(groups),
-                                              std::move(proc), std::move(group), std::move(client), std::move(users));
+  auto out = std::make_unique<RunningCopilot>(loop, std::move(rim), log, metrics, std::move(options),
+                                              Prepared{.groups = std::move(groups),
+                                                       .proc = std::move(proc),
+                                                       .group = std::move(group),
+                                                       .client = std::move(client),
+                                                       .users = std::move(users)});
   TM_TRY_VOID(out->listen());
   return out;
 }

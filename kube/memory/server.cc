@@ -267,7 +267,7 @@ Task<void> Server::Impl::handle_list(HttpExchange& exchange, const net::Target& 
   if (!request)
     answer_error(exchange, request.error());
   else if (request->watch)
-    co_await answer_watch(exchange, loop, store, lists, config, std::move(*request), path, kind, *form);
+    co_await answer_watch(exchange, loop, store, lists, config, WatchQuestion{std::move(*request), path, kind, *form});
   else
     co_await lists.answer(exchange, path, kind, std::move(*request), *form);
 }

@@ -14,8 +14,8 @@ using net::HttpExchange;
 using net::Task;
 
 Task<void> answer_watch(HttpExchange& exchange, net::EventLoop& loop, Store& store, Lists& lists,
-                        const ServerConfig& config, ListRequest request, const ResourcePath& path, KindPtr kind,
-                        OutputForm form) {
+                        const ServerConfig& config, WatchQuestion question) {
+  auto& [request, path, kind, form] = question;
   const bool initial = request.send_initial || request.revision <= 0;
   // Pods are watched by node, everything by name: one write then visits those who asked for it and no others.
   std::vector<std::size_t> indexed;

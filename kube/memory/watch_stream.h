@@ -9,9 +9,15 @@
 
 namespace tidemark::kube::memory {
 
+struct WatchQuestion {
+  ListRequest request;
+  const ResourcePath& path;
+  KindPtr kind;
+  OutputForm form;
+};
+
 // `lists` has the budget that the state at the start is taken from, while it is sent.
 net::Task<void> answer_watch(net::HttpExchange& exchange, net::EventLoop& loop, Store& store, Lists& lists,
-                             const ServerConfig& config, ListRequest request, const ResourcePath& path, KindPtr kind,
-                             OutputForm form);
+                             const ServerConfig& config, WatchQuestion question);
 
 }  // namespace tidemark::kube::memory

@@ -108,15 +108,25 @@ void add_margin(Table& table, Amount margin, std::int64_t threshold_percent, mod
   }
 }
 
+// One batch resource of a node.
 template <class Amount>
-void render_batch(std::string& out, std::string_view title, const sell::BatchTerms<Amount>& terms,
-                  std::int64_t threshold, model::Profile profile, const std::optional<Amount>& offers,
-                  const std::optional<Amount>& now_on_node, const model::NodeSnapshot& node,
-                  const sell::WarmUpTerms& warm_up, Amount model::Resources::* side) {
-  out += base::cat("\n", title, "\n");
+struct BatchSide {
+  std::string_view title;
+  const sell::BatchTerms<Amount>& terms;
+  std::int64_t threshold;  // water line in percent of capacity
+  const std::optional<Amount>& offers;
+  const std::optional<Amount>& now_on_node;
+  Amount model::Resources::* side;
+};
+
+template <class Amount>
+void render_batch(std::string& out, const BatchSide<Amount>& of, const model::NodeSnapshot& node,
+                  const sell::WarmUpTerms& warm_up, model::Profile profile) {
+  const sell::BatchTerms<Amount>& terms = of.terms;
+  out += base::cat("\n", of.title, "\n");
   Table table;
   table.add(' ', "capacity", amount_text(terms.capacity));
-  add_margin(table, terms.margin, threshold, profile);
+  add_margin(table, terms.margin, of.threshold, profile);
   table.add(
       '-', "reserved", amount_text(terms.reserved),
       base::cat(why(terms.reserved_by), "; system ", amount_text(terms.system_used), ", kubelet ",
@@ -126,7 +136,7 @@ void render_batch(std::string& out, std::string_view title, const sell::BatchTer
   if (warm_up.pods > 0 && terms.policy != model::Reason::kPolicyRequest) {
     const bool by_larger = terms.policy == model::Reason::kPolicyMaxUsageRequest;
     table.add(' ', "  of it because pods warm up",
-              amount_text((by_larger ? warm_up.added_to_max : warm_up.added).*side), warm_up_remark(warm_up));
+              amount_text((by_larger ? warm_up.added_to_max : warm_up.added).*of.side), warm_up_remark(warm_up));
   }
   table.add('=', "left", amount_text(terms.left));
   if (terms.cap) table.add('<', "cap", amount_text(*terms.cap), "batch threshold percent of capacity");
@@ -136,9 +146,9 @@ void render_batch(std::string& out, std::string_view title, const sell::BatchTer
   const std::string names = third_party_names(node);
   table.add('-', names.empty() ? std::string("third parties") : base::cat("third parties: ", names),
             amount_text(terms.third_party), why(terms.third_party_by));
-  table.add('=', "offered to Kubernetes", amount_text(terms.published), on_node_now(now_on_node));
-  if (offers && *offers != terms.published) {
-    table.add('=', "offered after the steps below", amount_text(*offers));
+  table.add('=', "offered to Kubernetes", amount_text(terms.published), on_node_now(of.now_on_node));
+  if (of.offers && *of.offers != terms.published) {
+    table.add('=', "offered after the steps below", amount_text(*of.offers));
   }
   table.append_to(out);
 }
@@ -228,11 +238,22 @@ std::string render_amounts(const sell::OvercommitPlan& plan, const model::NodeSn
   const sell::PluginSet& plugins = strategy.plugins;
   std::string out;
   if (plugins.batch_resource) {
-    render_batch(out, model::kBatchCpu, plan.batch_cpu, strategy.values.cpu_reclaim_threshold_percent, strategy.profile,
-                 plan.publish.batch_cpu, node.published.batch_cpu, node, plan.warm_up, &model::Resources::cpu);
-    render_batch(out, model::kBatchMemory, plan.batch_memory, strategy.values.memory_reclaim_threshold_percent,
-                 strategy.profile, plan.publish.batch_memory, node.published.batch_memory, node, plan.warm_up,
-                 &model::Resources::memory);
+    render_batch(out,
+                 BatchSide<model::CpuMilli>{.title = model::kBatchCpu,
+                                            .terms = plan.batch_cpu,
+                                            .threshold = strategy.values.cpu_reclaim_threshold_percent,
+                                            .offers = plan.publish.batch_cpu,
+                                            .now_on_node = node.published.batch_cpu,
+                                            .side = &model::Resources::cpu},
+                 node, plan.warm_up, strategy.profile);
+    render_batch(out,
+                 BatchSide<model::MemoryBytes>{.title = model::kBatchMemory,
+                                               .terms = plan.batch_memory,
+                                               .threshold = strategy.values.memory_reclaim_threshold_percent,
+                                               .offers = plan.publish.batch_memory,
+                                               .now_on_node = node.published.batch_memory,
+                                               .side = &model::Resources::memory},
+                 node, plan.warm_up, strategy.profile);
   }
   if (plugins.mid_resource) {
     render_mid(out, model::kMidCpu, plan.mid_cpu, node.published.mid_cpu);

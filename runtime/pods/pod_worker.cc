@@ -317,8 +317,8 @@ std::unique_ptr<Probe> PodWorker::probe(std::size_t i, const std::optional<Probe
     // As the container was begun; its folder says how.
     if (auto how = around_.containers.how(place(i))) inside = *std::move(how);
   }
-  return std::make_unique<Probe>(around_.loop, around_.log, around_.containers, *spec, std::move(inside), pod_->uid,
-                                 base::cat(pod_->containers[i].name, ".", kind),
+  return std::make_unique<Probe>(around_.loop, around_.log, around_.containers, *spec, std::move(inside),
+                                 ContainerPlace{pod_->uid, base::cat(pod_->containers[i].name, ".", kind), 0},
                                  [this, i, told = std::move(told), here = std::weak_ptr<bool>(here_)](bool good) {
                                    if (here.expired()) return;
                                    told(held_[i], good);

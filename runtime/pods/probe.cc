@@ -19,13 +19,13 @@ constexpr int kGoodFrom = 200, kGoodBelow = 400;
 }  // namespace
 
 Probe::Probe(net::EventLoop& loop, base::Log log, Containers& containers, ProbeSpec spec, ShimBegin inside,
-             std::string pod, std::string name, std::function<void(bool)> told)
+             ContainerPlace place, std::function<void(bool)> told)
     : loop_(loop),
       log_(std::move(log)),
       containers_(containers),
       spec_(std::move(spec)),
       inside_(std::move(inside)),
-      place_{std::move(pod), std::move(name), 0},
+      place_(std::move(place)),
       told_(std::move(told)),
       changed_(loop),
       scope_(loop) {

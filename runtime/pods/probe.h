@@ -19,11 +19,11 @@ namespace tidemark::runtime {
 
 class Probe {
  public:
-  // `inside`: how the container runs, for a program that is run in it; `pod` and `name`: where that is kept, an attempt
-  // for each run. `told` is called on the loop with what holds now, each time that it turns; at first nothing holds.
+  // `inside`: how the container runs, for a program that is run in it; `place`: where that is kept, an attempt for each
+  // run. `told` is called on the loop with what holds now, each time that it turns; at first nothing holds.
   // `containers` outlives it.
-  Probe(net::EventLoop& loop, base::Log log, Containers& containers, ProbeSpec spec, ShimBegin inside, std::string pod,
-        std::string name, std::function<void(bool)> told);
+  Probe(net::EventLoop& loop, base::Log log, Containers& containers, ProbeSpec spec, ShimBegin inside,
+        ContainerPlace place, std::function<void(bool)> told);
   ~Probe();
   Probe(const Probe&) = delete;
   Probe& operator=(const Probe&) = delete;

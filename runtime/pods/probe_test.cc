@@ -54,7 +54,7 @@ struct ProbeTest : ::testing::Test {
     spec.failures = 1;
     ShimBegin inside;
     inside.environment = {"PATH=/usr/bin:/bin"};
-    probe = std::make_unique<Probe>(loop, log, *containers, spec, inside, "uid", "main.liveness",
+    probe = std::make_unique<Probe>(loop, log, *containers, spec, inside, ContainerPlace{"uid", "main.liveness", 0},
                                     [this](bool good) { told.push_back(good); });
   }
   template <class Condition>

@@ -339,7 +339,9 @@ void hand_down(Amount amount, const SideBook& book, const model::SideConfig& con
 
 template <class Amount>
 void split_one(Amount origin, const SideBook& kubernetes, const SideBook& yarn, const model::LedgerConfig& config,
-               const Field<Amount>& field, LedgerPlan& plan, SideTerms<Amount>& k_terms, SideTerms<Amount>& y_terms) {
+               const Field<Amount>& field, SideTerms<Amount> SidePlan::* terms, LedgerPlan& plan) {
+  SideTerms<Amount>& k_terms = plan.kubernetes.*terms;
+  SideTerms<Amount>& y_terms = plan.yarn.*terms;
   origin = std::max(origin, Amount{0});
   One<Amount> k = read(kubernetes, config.kubernetes, yarn, field);
   One<Amount> y = read(yarn, config.yarn, kubernetes, field);
@@ -366,8 +368,8 @@ void split_one(Amount origin, const SideBook& kubernetes, const SideBook& yarn, 
 LedgerPlan split(model::Resources origin, const SideBook& kubernetes, const SideBook& yarn,
                  const model::LedgerConfig& config) {
   LedgerPlan plan;
-  split_one(origin.cpu, kubernetes, yarn, config, kCpu, plan, plan.kubernetes.cpu, plan.yarn.cpu);
-  split_one(origin.memory, kubernetes, yarn, config, kMemory, plan, plan.kubernetes.memory, plan.yarn.memory);
+  split_one(origin.cpu, kubernetes, yarn, config, kCpu, &SidePlan::cpu, plan);
+  split_one(origin.memory, kubernetes, yarn, config, kMemory, &SidePlan::memory, plan);
   return plan;
 }
 
