@@ -23,8 +23,8 @@ constexpr std::size_t kNameBytesMax = 253;
 
 // Paths that the page itself interprets.
 bool is_page_path(std::string_view path) {
-  constexpr std::array<std::string_view, 9> kPages = {"/",         "/nodes",    "/pools",    "/offline", "/decisions",
-                                                      "/settings", "/calendar", "/platform", "/yarn"};
+  constexpr std::array<std::string_view, 10> kPages = {"/",         "/nodes",    "/pools",    "/offline", "/decisions",
+                                                       "/settings", "/calendar", "/platform", "/yarn",    "/join"};
   if (std::ranges::find(kPages, path) != kPages.end()) return true;
   return path.starts_with("/nodes/") || path.starts_with("/pools/");
 }

@@ -608,7 +608,7 @@ TEST_F(ConsoleTest, ServesThePageCompressedWithItsHeaders) {
   net::Headers gzip;
   gzip.set("accept-encoding", "gzip, deflate");
   for (const char* path : {"/", "/pools", "/pools/night", "/nodes/n1", "/offline", "/decisions", "/settings",
-                           "/calendar", "/platform", "/yarn"}) {
+                           "/calendar", "/platform", "/yarn", "/join"}) {
     const auto page = get(path, gzip);
     EXPECT_EQ(page.status, 200) << path;
     EXPECT_EQ(page.headers.get("content-encoding"), "gzip");

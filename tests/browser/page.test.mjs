@@ -256,6 +256,18 @@ describe("other pages", () => {
     await close(page);
   });
 
+  test("join and leave show the node without an agent and what is left on the node that is off", async () => {
+    const page = await open("/join");
+    const card = (title) => page.locator(".card", { has: page.locator("h2", { hasText: title }) });
+    await card("Not in yet").locator("a", { hasText: "web-017" }).waitFor();
+    const off = card("Draining and off").locator("tbody tr", { hasText: "web-005" });
+    await off.waitFor();
+    assert.match(await off.innerText(), /no$/, "its task still runs");
+    assert.equal(await card("Draining and off").locator("tbody tr").count(), 1);
+    await screenshot(page, "join-light");
+    await close(page);
+  });
+
   test("an unknown page and an unknown node say so", async () => {
     const page = await open("/nodes/nowhere");
     await page.getByRole("alert").filter({ hasText: "nowhere" }).waitFor();
@@ -283,10 +295,10 @@ describe("both languages and themes", () => {
   for (const dark of [false, true]) {
     for (const locale of ["en-GB", "zh-CN"]) {
       test(`axe finds nothing: ${locale}, ${dark ? "dark" : "light"}`, async () => {
-        for (const path of ["/", "/?view=table", "/nodes/web-100", "/pools", "/pools/web", "/offline", "/decisions?range=all", "/settings", "/calendar?pool=database", "/platform", "/yarn"]) {
+        for (const path of ["/", "/?view=table", "/nodes/web-100", "/pools", "/pools/web", "/offline", "/decisions?range=all", "/settings", "/calendar?pool=database", "/platform", "/yarn", "/join"]) {
           const page = await open(path, { locale, dark });
           await page.locator(".card").first().waitFor();
-          if (/decisions|settings|calendar|platform|yarn/.test(path)) await page.locator("table:visible").first().waitFor();
+          if (/decisions|settings|calendar|platform|yarn|join/.test(path)) await page.locator("table:visible").first().waitFor();
           if (path.startsWith("/?") || path === "/") await ready(page);
           if (path.startsWith("/nodes")) await page.locator(".waterfall").waitFor();
           assert.equal(await page.evaluate(() => document.documentElement.lang), locale === "zh-CN" ? "zh-CN" : "en");
@@ -339,7 +351,7 @@ describe("both languages and themes", () => {
   });
 
   test("nothing is wider than a screen of 320 px", async () => {
-    for (const path of ["/", "/?view=table", "/nodes/web-100", "/pools/web", "/offline", "/decisions?range=all", "/settings", "/calendar?pool=database", "/platform", "/yarn"]) {
+    for (const path of ["/", "/?view=table", "/nodes/web-100", "/pools/web", "/offline", "/decisions?range=all", "/settings", "/calendar?pool=database", "/platform", "/yarn", "/join"]) {
       const page = await open(path, { width: 320, height: 700 });
       await page.locator(".card").first().waitFor();
       if (path === "/") await ready(page);

@@ -5,6 +5,7 @@ import { signal } from "@preact/signals";
 import { duration, language, setLanguage, t, type Key } from "./i18n";
 import { Calendar } from "./pages/calendar";
 import { Decisions } from "./pages/decisions";
+import { Join } from "./pages/join";
 import { NodePage } from "./pages/node";
 import { Now } from "./pages/now";
 import { Offline } from "./pages/offline";
@@ -17,7 +18,7 @@ import { FURTHER, path, startRouter, type Further } from "./router";
 import { Search, searching } from "./search";
 import { connect, connection, lastFrame, summary, tick } from "./store";
 
-const FURTHER_PAGES: Record<Further, ComponentType> = { "/yarn": Yarn, "/decisions": Decisions, "/settings": Settings, "/calendar": Calendar, "/platform": Platform };
+const FURTHER_PAGES: Record<Further, ComponentType> = { "/yarn": Yarn, "/decisions": Decisions, "/settings": Settings, "/calendar": Calendar, "/join": Join, "/platform": Platform };
 
 type Theme = "light" | "dark";
 const storedTheme = localStorage.getItem("tidemark-theme");

@@ -7,6 +7,7 @@ export const FURTHER = [
   { path: "/decisions", key: "decisions" },
   { path: "/settings", key: "settings" },
   { path: "/calendar", key: "calendar" },
+  { path: "/join", key: "join" },
   { path: "/platform", key: "platform" },
 ] as const;
 export type Further = (typeof FURTHER)[number]["path"];

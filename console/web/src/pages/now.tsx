@@ -70,15 +70,16 @@ function Problem({ finding }: { finding: Finding }) {
   );
 }
 
-function Problems() {
+// What the doctor found, worst first.
+export function Problems({ title }: { title: string }) {
   const found = problems.value;
   const read = summary.value?.sources.every((source) => source.read || source.name === "pods") ?? false;
   return (
-    <Card title={t("problems")} class="problems">
+    <Card title={title} class="problems">
       {!read && <p class="note">{t("problemsUnread")}</p>}
       {read && found?.findings.length === 0 && <p class="note">{t("noProblems")}</p>}
       {found && found.findings.length > 0 && (
-        <ul tabIndex={0} aria-label={t("problems")}>
+        <ul tabIndex={0} aria-label={title}>
           {found.findings.map((finding, i) => (
             <Problem key={`${finding.fact}-${i}`} finding={finding} />
           ))}
@@ -209,7 +210,7 @@ export function Now() {
         <Card title={t("lastHour")} class="hour" side={<Choice label={t("resource")} value={resource} onChange={setResource} options={[{ value: "cpu", text: t("cpu") }, { value: "memory", text: t("memory") }]} />}>
           <HourOf resource={resource} />
         </Card>
-        <Problems />
+        <Problems title={t("problems")} />
       </div>
       <Nodes resource={resource} setResource={setResource} />
     </>
