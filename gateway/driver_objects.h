@@ -56,6 +56,8 @@ Json owned_by(std::string_view pod, std::string_view uid);
 // On a Spark driver: the run of the gateway, and its attempt.
 inline constexpr std::string_view kRunLabel = "tidemark.io/run";
 inline constexpr std::string_view kAttemptLabel = "tidemark.io/attempt";
+// On the empty ConfigMap in the place of a stopped driver's: the store of the run.
+inline constexpr std::string_view kFenceLabel = "tidemark.io/fence";
 // Finalizer that keeps the driver pod until the gateway has read its end.
 inline constexpr std::string_view kFinalizer = "tidemark.io/end-is-read";
 

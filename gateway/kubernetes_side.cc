@@ -16,6 +16,9 @@ constexpr kube::Resource kServices{"", "v1", "services", "Service", true};
 constexpr base::Duration kCallLimit = std::chrono::seconds(30);
 // Beyond this age the watch may hide that a pod ended or is gone.
 constexpr base::Duration kContactMax = std::chrono::minutes(3);
+// A creation without an answer arrives within minutes, or never.
+constexpr base::Duration kFenceAge = std::chrono::hours(1);
+constexpr int kFenceTries = 5;
 constexpr std::size_t kPodBytesMax = std::size_t{64} * 1024 * 1024;
 
 kube::InformerConfig informer_config() {
@@ -64,6 +67,14 @@ SparkJob with_executors(SparkJob job, const DriverNames& names) {
   return job;
 }
 
+Json fence_object(const DriverNames& names, std::string_view store) {
+  Json labels = Json::object({{kRunLabel, names.run}, {kAttemptLabel, cat(names.attempt)}, {kFenceLabel, store}});
+  return Json::object({{"apiVersion", "v1"},
+                       {"kind", "ConfigMap"},
+                       {"metadata", Json::object({{"name", names.config_map}, {"labels", std::move(labels)}})},
+                       {"immutable", true}});
+}
+
 bool done_or_gone(const Result<void>& result) {
   return result || result.error().kind == ErrorKind::kNotFound;
 }
@@ -85,6 +96,7 @@ KubernetesSide::KubernetesSide(net::EventLoop& loop, kube::Client& client, base:
 
 void KubernetesSide::start() {
   scope_.spawn(pods_.run());
+  scope_.spawn(remove_old_fences());
 }
 
 bool KubernetesSide::synced() const {
@@ -179,7 +191,7 @@ net::Task<Submission> KubernetesSide::create_pod(const DriverNames& names, std::
 
 net::Task<Submission> KubernetesSide::submit(const Record& record) {
   const DriverNames names = names_of(record);
-  const SparkJob job = with_executors(record.job, names);
+  const SparkJob job = with_executors(job_of_attempt(record), names);
   const auto submitted_ms = std::chrono::duration_cast<std::chrono::milliseconds>(record.run.since.since_epoch);
   DriverObjects objects = driver_objects(job, names, options_, submitted_ms.count());
   add_profile(objects, job, names, options_);
@@ -219,18 +231,85 @@ Observation KubernetesSide::look(const Record& record) const {
   return seen;
 }
 
+// Puts a ConfigMap without properties in the place of the driver's. From then on no creation that is still on its way
+// starts a driver: a late ConfigMap meets the name, and a late pod lacks the file that it mounts.
+net::Task<Result<void>> KubernetesSide::fence(const DriverNames& names) {
+  for (int tries = 0; tries < kFenceTries; ++tries) {
+    auto there = co_await client_.get(kube::kConfigMaps, names.ns, names.config_map, kCallLimit);
+    if (!there && there.error().kind != ErrorKind::kNotFound) co_return fail(std::move(there).error());
+    if (there) {
+      TM_CO_TRY(const Json map, Json::parse(*there));
+      if (map.at("metadata", "labels", kFenceLabel) != nullptr) co_return Result<void>();
+      auto removed = co_await client_.remove(kube::kConfigMaps, names.config_map, "", in(names.ns), kCallLimit);
+      if (!done_or_gone(removed)) co_return removed;
+    }
+    auto created =
+        co_await client_.create(kube::kConfigMaps, fence_object(names, owner_.store).dump(), in(names.ns), "", kCallLimit);
+    if (created) co_return Result<void>();
+    if (created.error().kind != ErrorKind::kAlreadyExists) co_return fail(std::move(created).error());
+  }
+  co_return fail(ErrorKind::kUnavailable, "ConfigMap ", names.config_map, " appears again and again");
+}
+
+net::Task<void> KubernetesSide::remove_old_fences() {
+  while (true) {
+    co_await loop_.sleep(kFenceAge);
+    const auto removed = co_await remove_fences_before(loop_.clock().wall() + (-kFenceAge));
+    if (!removed) log_.warn("cannot remove old ConfigMaps of stopped drivers; retrying", {{"error", removed.error()}});
+  }
+}
+
+net::Task<Result<void>> KubernetesSide::remove_fences_before(base::WallTime time) {
+  std::vector<std::pair<std::string, std::string>> old;
+  kube::ListOptions options;
+  options.label_selector = std::string(kFenceLabel);
+  const auto on_page = [&](std::string_view page) -> Result<void> {
+    TM_TRY(const Json list, Json::parse(page));
+    const Json* items = list.at("items");
+    if (items == nullptr || !items->is_array()) return {};
+    for (const Json& item : items->as_array()) {
+      const auto created = base::parse_rfc3339(item.text_at("metadata", "creationTimestamp"));
+      if (!created || *created > time || item.text_at("metadata", "labels", kFenceLabel) != owner_.store) continue;
+      old.emplace_back(item.text_at("metadata", "namespace"), item.text_at("metadata", "name"));
+    }
+    return {};
+  };
+  auto listed = co_await client_.list(kube::kConfigMaps, options, on_page, [&old] { old.clear(); }, kCallLimit);
+  if (!listed) co_return fail(std::move(listed).error());
+  for (const auto& [ns, name] : old) {
+    auto removed = co_await client_.remove(kube::kConfigMaps, name, "", in(ns), kCallLimit);
+    if (!done_or_gone(removed)) co_return removed;
+  }
+  co_return Result<void>();
+}
+
 net::Task<Stopped> KubernetesSide::stop(const Record& record) {
   const DriverNames names = names_of(record);
-  auto fenced = co_await client_.remove(kube::kConfigMaps, names.config_map, "", in(names.ns), kCallLimit);
-  if (!done_or_gone(fenced)) co_return Stopped{.message = fenced.error().message};
-  auto deleted = co_await client_.remove(kube::kPods, names.pod, "", in(names.ns), kCallLimit);
-  if (!done_or_gone(deleted)) co_return Stopped{.message = deleted.error().message};
+  const StopReason reason = record.run.attempts.back().stop;
   auto pod = co_await read_pod(names.ns, names.pod);
   if (!pod) co_return Stopped{.message = pod.error().message};
-  if (!*pod) co_return Stopped{.gone = true};
+  // A driver that waits for a node never starts if it is deleted before it gets one: so a run may move whose sink is
+  // not safe. If it has got one meanwhile, it goes on.
+  const bool has_place = *pod && (*pod)->driver.has_node && !(*pod)->driver.deleted;
+  if (has_place && stops_only_waiting(reason)) co_return Stopped{.outcome = Stopped::Outcome::kTooLate};
+  if (*pod && !(*pod)->driver.deleted) {
+    kube::WriteOptions options = in(names.ns);
+    if (!(*pod)->driver.has_node) options.resource_version = (*pod)->meta.resource_version;
+    auto deleted = co_await client_.remove(kube::kPods, names.pod, (*pod)->uid, options, kCallLimit);
+    if (!done_or_gone(deleted)) co_return Stopped{.message = deleted.error().message};
+  }
+  auto fenced = co_await fence(names);
+  if (!fenced) co_return Stopped{.message = fenced.error().message};
+  pod = co_await read_pod(names.ns, names.pod);
+  if (!pod) co_return Stopped{.message = pod.error().message};
+  if (!*pod) {
+    // The finalizer keeps a pod that was created. So there was none, unless another program removed the finalizer.
+    const End end{.end_class = EndClass::kKilled, .never_started = reason == StopReason::kRefused};
+    co_return Stopped{.outcome = Stopped::Outcome::kGone, .end = end};
+  }
   const Observation seen = observe((*pod)->driver);
-  co_return Stopped{
-      .gone = seen.state == DriverState::kEnded, .end = seen.end, .message = "the driver pod still stops"};
+  if (seen.state != DriverState::kEnded) co_return Stopped{.message = "the driver pod still stops"};
+  co_return Stopped{.outcome = Stopped::Outcome::kGone, .end = seen.end};
 }
 
 net::Task<Result<void>> KubernetesSide::remove_finalizer(const std::string& ns, const std::string& name) {
@@ -285,12 +364,11 @@ net::Task<Result<void>> KubernetesSide::remove_executors(const DriverNames& name
 
 net::Task<Result<void>> KubernetesSide::release(const Record& record, bool moves) {
   const DriverNames names = names_of(record);
-  if (moves) {
-    // The same fence as for a stop: a creation that is still on its way must not start a second driver.
-    auto fenced = co_await client_.remove(kube::kConfigMaps, names.config_map, "", in(names.ns), kCallLimit);
-    if (!done_or_gone(fenced)) co_return fail(std::move(fenced).error());
-    TM_CO_TRY_VOID(co_await remove_executors(names));
-  }
+  TM_CO_TRY(const auto pod, co_await read_pod(names.ns, names.pod));
+  // Without its finalizer a deleted pod goes, and its name is free again.
+  const bool frees_name = !pod || pod->driver.deleted;
+  if (moves || frees_name) TM_CO_TRY_VOID(co_await fence(names));
+  if (moves) TM_CO_TRY_VOID(co_await remove_executors(names));
   disrupted_.erase(record.id);
   co_return co_await remove_finalizer(names.ns, names.pod);
 }

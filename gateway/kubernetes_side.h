@@ -1,7 +1,7 @@
 // Submits drivers to Kubernetes without a JVM, and follows them by one watch.
 //
 //   submit   ConfigMap → Pod → owner of the ConfigMap → Service. The pod starts only with its ConfigMap.
-//   stop     delete the ConfigMap, then the pod: a pod whose creation arrives later never starts
+//   stop     delete the pod, and put an empty ConfigMap in the place of its own: what is created later never starts
 //   release  remove the finalizer
 #pragma once
 
@@ -52,6 +52,9 @@ class KubernetesSide final : public SideClient {
   net::Task<void> remove_stray(SparkPod pod);
   net::Task<Result<std::optional<SparkPod>>> read_pod(const std::string& ns, const std::string& name);
   net::Task<Result<void>> remove_finalizer(const std::string& ns, const std::string& name);
+  net::Task<Result<void>> fence(const DriverNames& names);
+  net::Task<void> remove_old_fences();
+  net::Task<Result<void>> remove_fences_before(base::WallTime time);
   net::Task<Result<void>> remove_executors(const DriverNames& names);
   net::Task<Submission> create_pod(const DriverNames& names, std::string body, std::string& uid);
 

@@ -38,18 +38,18 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kLists = 
     {"archives", "spark.archives"},
 }};
 
-Result<std::string> text_of(std::string_view field, const Json& value) {
+Result<std::string> read_text(std::string_view field, const Json& value) {
   if (value.is_string()) return value.as_string();
   if (value.is_int()) return cat(value.as_int());
   if (value.is_bool()) return std::string(value.as_bool() ? "true" : "false");
   return fail(ErrorKind::kInvalid, field, ": a text is expected, found ", value.dump());
 }
 
-Result<std::vector<std::string>> texts_of(std::string_view field, const Json& value) {
+Result<std::vector<std::string>> read_texts(std::string_view field, const Json& value) {
   if (!value.is_array()) return fail(ErrorKind::kInvalid, field, ": a list is expected, found ", value.dump());
   std::vector<std::string> out;
   for (const Json& each : value.as_array()) {
-    TM_TRY(out.emplace_back(), text_of(field, each));
+    TM_TRY(out.emplace_back(), read_text(field, each));
   }
   return out;
 }
@@ -95,11 +95,17 @@ std::vector<std::string> log_of(const Record& record, const std::string& app_id)
   out.push_back(cat(base::format_rfc3339(record.created), " run ", record.id, " received"));
   for (std::size_t at = 0; at < record.run.attempts.size(); ++at) {
     const Attempt& attempt = record.run.attempts[at];
-    out.push_back(cat("attempt ", at + 1, " on ", name_of(attempt.side), ": ", policy::route::text_of(attempt.reason)));
+    out.push_back(
+        cat("attempt ", at + 1, " on ", name_of(attempt.side), ": ", policy::route::text_of(reason_of(attempt.reason))));
     if (!attempt.handle.empty()) {
       out.push_back(cat("attempt ", at + 1, attempt.side == Side::kKubernetes ? ": pod name: " : ": ", attempt.handle));
     }
-    if (attempt.end) out.push_back(cat("attempt ", at + 1, ": ", policy::route::text_of(attempt.end->end_class)));
+    if (const auto why = reason_of(attempt.stop)) {
+      out.push_back(cat("attempt ", at + 1, ": ", policy::route::text_of(*why)));
+    }
+    if (!attempt.end) continue;
+    const std::string started = attempt.end->never_started ? "the driver never started; " : "";
+    out.push_back(cat("attempt ", at + 1, ": ", started, policy::route::text_of(reason_of(attempt.end->end_class))));
   }
   if (!app_id.empty()) out.push_back(cat("application id: ", app_id));
   out.push_back(cat(base::format_rfc3339(record.run.since), " run ", record.id, " ", name_of(record.run.phase)));
@@ -127,23 +133,23 @@ Result<SparkJob> parse_livy_batch(std::string_view body) {
     if (key == "conf") {
       if (!value.is_object()) return fail(ErrorKind::kInvalid, "conf: an object is expected");
       for (const auto& [name, setting] : value.as_object()) {
-        TM_TRY(job.conf[name], text_of(cat("conf.", name), setting));
+        TM_TRY(job.conf[name], read_text(cat("conf.", name), setting));
       }
     } else if (key == "file") {
-      TM_TRY(job.file, text_of(key, value));
+      TM_TRY(job.file, read_text(key, value));
     } else if (key == "className") {
-      TM_TRY(job.class_name, text_of(key, value));
+      TM_TRY(job.class_name, read_text(key, value));
     } else if (key == "proxyUser") {
-      TM_TRY(job.user, text_of(key, value));
+      TM_TRY(job.user, read_text(key, value));
     } else if (key == "args") {
-      TM_TRY(job.args, texts_of(key, value));
+      TM_TRY(job.args, read_texts(key, value));
     } else if (const auto text = std::ranges::find(kTexts, key, [](const auto& each) { return each.first; });
                text != kTexts.end()) {
-      TM_TRY(std::string setting, text_of(key, value));
+      TM_TRY(std::string setting, read_text(key, value));
       dedicated.emplace_back(text->second, std::move(setting));
     } else if (const auto list = std::ranges::find(kLists, key, [](const auto& each) { return each.first; });
                list != kLists.end()) {
-      TM_TRY(const auto texts, texts_of(key, value));
+      TM_TRY(const auto texts, read_texts(key, value));
       if (!texts.empty()) dedicated.emplace_back(list->second, base::join(texts, ","));
     } else {
       return fail(ErrorKind::kInvalid, "unknown field ", base::in_quotes(key));
@@ -186,6 +192,7 @@ Json Livy::batch_of(const Record& record) const {
   for (const Attempt& attempt : record.run.attempts) {
     attempts.as_array().push_back(Json::object({{"side", name_of(attempt.side)},
                                                 {"handle", attempt.handle},
+                                                {"reason", model::reason_id(reason_of(attempt.reason))},
                                                 {"end", attempt.end ? name_of(attempt.end->end_class) : ""}}));
   }
   const auto lines = log_of(record, app_id);

@@ -28,8 +28,10 @@ Json attempt_json(const Attempt& attempt) {
   if (attempt.end) {
     out["end"] = Json(name_of(attempt.end->end_class));
     if (attempt.end->exit_code) out["exitCode"] = Json(*attempt.end->exit_code);
+    if (attempt.end->never_started) out["neverStarted"] = Json(true);
   }
   if (attempt.absent_since) out["absentSince"] = time_json(*attempt.absent_since);
+  if (attempt.unknown_since) out["unknownSince"] = time_json(*attempt.unknown_since);
   return out;
 }
 
@@ -46,10 +48,12 @@ Result<Attempt> attempt_of(const Json& json) {
   if (json.at("end") != nullptr) {
     const auto end = end_class_of(json.text_at("end"));
     if (!end) return fail(ErrorKind::kInvalid, "a stored attempt with an unknown end");
-    attempt.end = End{*end, std::nullopt};
+    attempt.end = End{.end_class = *end};
+    attempt.end->never_started = json.at("neverStarted") != nullptr;
     if (const Json* code = json.at("exitCode")) attempt.end->exit_code = code->get_int();
   }
   if (const Json* absent = json.at("absentSince")) attempt.absent_since = time_of(absent);
+  if (const Json* unknown = json.at("unknownSince")) attempt.unknown_since = time_of(unknown);
   return attempt;
 }
 
@@ -57,6 +61,14 @@ Result<Attempt> attempt_of(const Json& json) {
 
 std::string hash_of(const SparkJob& job) {
   return base::TextHash().add(to_json(job).dump()).hex();
+}
+
+SparkJob job_of_attempt(const Record& record) {
+  SparkJob job = record.job;
+  if (record.run.attempts.size() > 1) {
+    job.conf.try_emplace("spark.hadoop.mapreduce.job.application.attempt.id", base::cat(record.run.attempts.size()));
+  }
+  return job;
 }
 
 std::string encode_run(const Run& run, std::string_view message) {

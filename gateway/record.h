@@ -23,6 +23,10 @@ struct Record {
   std::string message;  // the last error of a side, for the user
 };
 
+// The job as the current attempt submits it. A second attempt of a file committer has its own attempt id: otherwise it
+// would commit the tasks that the first one left, and duplicate their rows.
+SparkJob job_of_attempt(const Record& record);
+
 inline constexpr std::int64_t kRecordSchema = 1;
 std::string hash_of(const SparkJob& job);
 std::string encode_run(const policy::route::Run& run, std::string_view message);

@@ -15,10 +15,13 @@ using namespace policy::route;
 
 constexpr std::int64_t kPercent = 100;
 
-// The state without the time since which a driver is missing: that alone is not worth a write.
+// The state without the times since which a driver is missing or unknown: those alone are not worth a write.
 bool same_except_absence(Run a, const Run& b) {
   if (a.attempts.size() == b.attempts.size()) {
-    for (std::size_t i = 0; i < a.attempts.size(); ++i) a.attempts[i].absent_since = b.attempts[i].absent_since;
+    for (std::size_t i = 0; i < a.attempts.size(); ++i) {
+      a.attempts[i].absent_since = b.attempts[i].absent_since;
+      a.attempts[i].unknown_since = b.attempts[i].unknown_since;
+    }
   }
   return a == b;
 }
@@ -172,7 +175,7 @@ Runs::Outcome Runs::route(const Live& live) const {
   input.kubernetes_waiting = waiting_at_kubernetes();
   input.no_more_kubernetes = store_.no_more_kubernetes();
   const RouteDecision decision = choose_side(input, options_.rules);
-  if (!decision.side) return {std::nullopt, std::string(text_of(decision.reason))};
+  if (!decision.side) return {std::nullopt, text_of(reason_of(decision.reason))};
   return {on_routed(record.run, decision, loop_.clock().wall()), ""};
 }
 
@@ -194,7 +197,7 @@ net::Task<Runs::Outcome> Runs::submit(Live& live) {
     case Submission::Outcome::kAccepted:
       co_return Outcome{on_accepted(live.record.run, now), ""};
     case Submission::Outcome::kRefused: {
-      Run next = on_refused(live.record.run, answer.why, facts_of(live.record), now);
+      Run next = on_refused(live.record.run, answer.why, facts_of(live.record), config(), now);
       if (next == live.record.run) co_return Outcome{std::nullopt, answer.message};
       co_return Outcome{std::move(next), answer.message};
     }
@@ -202,6 +205,23 @@ net::Task<Runs::Outcome> Runs::submit(Live& live) {
       break;
   }
   co_return Outcome{std::nullopt, answer.message};
+}
+
+net::Task<Runs::Outcome> Runs::stop(Live& live) {
+  const Record& record = live.record;
+  const Stopped stopped = co_await side_of(record)->stop(record);
+  const base::WallTime now = loop_.clock().wall();
+  switch (stopped.outcome) {
+    case Stopped::Outcome::kGone:
+      co_return Outcome{on_stopped(record.run, stopped.end, now), record.message};
+    case Stopped::Outcome::kAbsent:
+      co_return Outcome{on_stop_absent(record.run, config(), now), stopped.message};
+    case Stopped::Outcome::kTooLate:
+      co_return Outcome{on_stop_too_late(record.run, now), ""};
+    case Stopped::Outcome::kNotYet:
+      break;
+  }
+  co_return Outcome{std::nullopt, stopped.message};
 }
 
 net::Task<Runs::Outcome> Runs::perform(Live& live) {
@@ -222,11 +242,8 @@ net::Task<Runs::Outcome> Runs::perform(Live& live) {
     }
     case Effect::kSubmit:
       co_return co_await submit(live);
-    case Effect::kStop: {
-      const Stopped stopped = co_await side->stop(record);
-      if (!stopped.gone) co_return Outcome{std::nullopt, stopped.message};
-      co_return Outcome{on_stopped(record.run, stopped.end, loop_.clock().wall()), record.message};
-    }
+    case Effect::kStop:
+      co_return co_await stop(live);
     case Effect::kRelease: {
       const auto released = co_await side->release(record, will_move(record.run, facts_of(record)));
       if (!released) co_return Outcome{std::nullopt, released.error().message};

@@ -73,6 +73,7 @@ class Runs {
   net::Task<void> drive(std::shared_ptr<Live> live);
   net::Task<Outcome> perform(Live& live);
   net::Task<Outcome> submit(Live& live);
+  net::Task<Outcome> stop(Live& live);
   Outcome route(const Live& live) const;
   Outcome look(const Live& live) const;
   net::Task<void> save(Live& live, policy::route::Run next, std::string message);

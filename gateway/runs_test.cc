@@ -135,15 +135,48 @@ TEST_F(RunsTest, CancelRemovesThePodAndALaterOne) {
   in.ns = "default";
   ASSERT_TRUE(run(client->create(kube::kPods, late.dump(), in, "", 10s)));
   EXPECT_TRUE(until([&] { return pods().empty(); })) << lines;
-  EXPECT_FALSE(exists(kube::kConfigMaps,
-                      std::string(pod.at("spec", "volumes")->as_array().back().text_at("configMap", "name"))));
+}
+
+// Without the file that it mounts, a driver that is created late never starts.
+TEST_F(RunsTest, LateConfigMapOfAStoppedDriverIsRefused) {
+  const auto id = submit(job());
+  ASSERT_TRUE(reaches(id, Phase::kSubmitted));
+  const std::string name(pods().at(0).at("spec", "volumes")->as_array().back().text_at("configMap", "name"));
+  Json late = *Json::parse(*run(client->get(kube::kConfigMaps, "default", name, 10s)));
+  late["metadata"] = Json::object({{"name", name}});
+  ASSERT_TRUE(run(runs->cancel(id)));
+  ASSERT_TRUE(reaches(id, Phase::kCancelled)) << lines;
+  kube::WriteOptions in;
+  in.ns = "default";
+  const auto created = run(client->create(kube::kConfigMaps, late.dump(), in, "", 10s));
+  ASSERT_FALSE(created);
+  EXPECT_EQ(created.error().kind, ErrorKind::kAlreadyExists);
+  const Json fence = *Json::parse(*run(client->get(kube::kConfigMaps, "default", name, 10s)));
+  EXPECT_EQ(fence.at("data"), nullptr);
+}
+
+TEST_F(RunsTest, SecondAttemptHasItsOwnAttemptIdOfTheCommitter) {
+  Record record;
+  record.job = job(kSafe);
+  record.run.attempts.resize(1);
+  const std::string key = "spark.hadoop.mapreduce.job.application.attempt.id";
+  EXPECT_FALSE(job_of_attempt(record).conf.contains(key));
+  record.run.attempts.resize(2);
+  EXPECT_EQ(job_of_attempt(record).conf.at(key), "2");
+  record.job.conf[key] = "7";
+  EXPECT_EQ(job_of_attempt(record).conf.at(key), "7") << "the user's own";
 }
 
 TEST_F(RunsTest, NoMoreKubernetesMovesWhatWaitsThere) {
-  const auto waits = submit(job(kSafe));
+  const auto waits = submit(job());
+  const auto has_place = submit(job());
   ASSERT_TRUE(reaches(waits, Phase::kSubmitted));
+  ASSERT_TRUE(reaches(has_place, Phase::kSubmitted));
+  bind(pod_name(has_place));
   ASSERT_TRUE(run(runs->set_no_more_kubernetes(true)));
   EXPECT_TRUE(until([&] { return record(waits).run.attempts.size() == 2; })) << lines;
+  EXPECT_TRUE(record(waits).run.attempts[0].end->never_started) << "so its sink need not be safe";
+  EXPECT_TRUE(reaches(has_place, Phase::kAdmitted)) << lines;
   const auto later = submit(job());
   ASSERT_TRUE(reaches(later, Phase::kSubmitted));
   EXPECT_EQ(record(later).run.attempts.back().side, Side::kYarn);

@@ -20,8 +20,14 @@ struct Submission {
 };
 
 struct Stopped {
-  bool gone = false;  // the driver no longer runs and never will; false: not yet, or unknown
-  std::optional<policy::route::End> end{};
+  enum class Outcome {
+    kNotYet,   // or unknown
+    kGone,     // the driver no longer runs and never will
+    kAbsent,   // its side does not know it, and a late submission may still arrive
+    kTooLate,  // it has got its place, and only a driver without a place was to be stopped
+  };
+  Outcome outcome = Outcome::kNotYet;
+  std::optional<policy::route::End> end{};  // if it is gone
   std::string message{};
 };
 

@@ -60,7 +60,8 @@ struct ContainerStatus {
   std::string name;
   bool running = false;
   std::optional<std::int64_t> exit_code;
-  std::string reason;
+  std::string reason;   // of its end
+  std::string waiting;  // the reason why it does not start
 };
 
 void read_container_state(JsonReader& json, ContainerStatus& out) {
@@ -68,6 +69,14 @@ void read_container_state(JsonReader& json, ContainerStatus& out) {
     if (state == "running") {
       out.running = json.peek() == JsonReader::Type::kObject;
       json.skip();
+    } else if (state == "waiting") {
+      json.object([&](std::string_view key) {
+        if (key == "reason") {
+          json.string(out.waiting);
+        } else {
+          json.skip();
+        }
+      });
     } else if (state == "terminated") {
       json.object([&](std::string_view key) {
         if (key == "exitCode") {
@@ -125,6 +134,7 @@ void read_status(JsonReader& json, SparkPod& out) {
         out.driver.container_running = container.running;
         out.driver.exit_code = container.exit_code;
         out.driver.terminated_reason = container.reason;
+        out.driver.waiting_reason = container.waiting;
       });
     } else {
       json.skip();
@@ -137,7 +147,7 @@ void read_status(JsonReader& json, SparkPod& out) {
 std::size_t SparkPod::bytes() const {
   std::size_t sum = sizeof *this;
   for (const std::string* text : {&meta.ns, &meta.name, &meta.resource_version, &uid, &run, &driver.phase,
-                                  &driver.reason, &driver.disruption, &driver.terminated_reason}) {
+                                  &driver.reason, &driver.disruption, &driver.terminated_reason, &driver.waiting_reason}) {
     if (text->capacity() > std::string().capacity()) sum += text->capacity() + 1;
   }
   return sum;

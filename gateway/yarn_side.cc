@@ -69,7 +69,7 @@ std::string YarnSide::app_id(const Record& record) const {
 }
 
 net::Task<Submission> YarnSide::submit(const Record& record) {
-  auto body = yarn_submission(record.job, record.run.attempts.back().handle, tags_of(record, owner_.store), options_);
+  auto body = yarn_submission(job_of_attempt(record), record.run.attempts.back().handle, tags_of(record, owner_.store), options_);
   if (!body) co_return Submission{Submission::Outcome::kRefused, EndClass::kUser, body.error().message};
   const auto answer = co_await rest_.submit(*std::move(body), kCallLimit);
   if (answer) co_return Submission{Submission::Outcome::kAccepted, {}, ""};
@@ -94,12 +94,13 @@ net::Task<Stopped> YarnSide::stop(const Record& record) {
   const auto found = co_await rest_.find(id, kCallLimit);
   if (!found) {
     // A submission that arrives after a cancel is killed by the next poll. A move needs the certain end.
-    const bool absent = found.error().kind == ErrorKind::kNotFound;
-    co_return Stopped{.gone = absent && record.run.cancel, .message = found.error().message};
+    if (found.error().kind != ErrorKind::kNotFound) co_return Stopped{.message = found.error().message};
+    co_return Stopped{.outcome = record.run.cancel ? Stopped::Outcome::kGone : Stopped::Outcome::kAbsent,
+                      .message = found.error().message};
   }
   const Observation seen = seen_in(*found);
-  co_return Stopped{
-      .gone = seen.state == DriverState::kEnded, .end = seen.end, .message = "the application still stops"};
+  if (seen.state != DriverState::kEnded) co_return Stopped{.message = "the application still stops"};
+  co_return Stopped{.outcome = Stopped::Outcome::kGone, .end = seen.end};
 }
 
 net::Task<Result<void>> YarnSide::release(const Record& record, bool) {

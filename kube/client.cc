@@ -600,15 +600,19 @@ net::Task<Result<void>> without_answer(net::Task<Result<std::string>> call) {
 net::Task<Result<void>> Client::remove(const Resource& resource, std::string_view name, std::string preconditions_uid,
                                        WriteOptions options, base::Duration limit) {
   std::string body;
-  if (!preconditions_uid.empty() || options.grace_period_s || !options.propagation.empty()) {
+  const bool conditional = !preconditions_uid.empty() || !options.resource_version.empty();
+  if (conditional || options.grace_period_s || !options.propagation.empty()) {
     base::JsonWriter writer(body);
     writer.begin_object().member("kind", "DeleteOptions").member("apiVersion", "v1");
     // A server that finds a body reads no options from the query: without this a dry run would delete.
     if (options.dry_run) writer.key("dryRun").begin_array().value("All").end_array();
     if (options.grace_period_s) writer.member("gracePeriodSeconds", *options.grace_period_s);
     if (!options.propagation.empty()) writer.member("propagationPolicy", options.propagation);
-    if (!preconditions_uid.empty()) {
-      writer.key("preconditions").begin_object().member("uid", preconditions_uid).end_object();
+    if (conditional) {
+      writer.key("preconditions").begin_object();
+      if (!preconditions_uid.empty()) writer.member("uid", preconditions_uid);
+      if (!options.resource_version.empty()) writer.member("resourceVersion", options.resource_version);
+      writer.end_object();
     }
     writer.end_object();
   }

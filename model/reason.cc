@@ -558,13 +558,47 @@ constexpr ReasonInfo kReasons[] = {
                "the NodeManager's local directories exceed their limit, mostly through one application"},
     ReasonInfo{Reason::kYarnReclaimed, "TM-YARN-018",
                "work of YARN's class is reclaimed: the ResourceManager preempts the excess"},
+
+    // TM-ROUTE (spark.md): Sides of Spark runs, their ends, and why a driver is stopped.
+    ReasonInfo{Reason::kRouteMoved, "TM-ROUTE-001", "the run moved to the other side"},
+    ReasonInfo{Reason::kRouteOnlyPossibleSide, "TM-ROUTE-002", "only this side can run the job"},
+    ReasonInfo{Reason::kRouteSwitchedOff, "TM-ROUTE-003", "the switch \"no more Kubernetes\" is on"},
+    ReasonInfo{Reason::kRoutePinnedByJob, "TM-ROUTE-004", "the job names its side"},
+    ReasonInfo{Reason::kRoutePinnedByRule, "TM-ROUTE-005", "a rule pins the run to this side"},
+    ReasonInfo{Reason::kRouteBannedByRule, "TM-ROUTE-006", "a rule bans the other side"},
+    ReasonInfo{Reason::kRouteWithinShare, "TM-ROUTE-007", "the run is within the share of Kubernetes"},
+    ReasonInfo{Reason::kRouteBeyondShare, "TM-ROUTE-008", "the run is beyond the share of Kubernetes"},
+    ReasonInfo{Reason::kRouteTooManyWaiting, "TM-ROUTE-009", "too many runs wait at Kubernetes"},
+    ReasonInfo{Reason::kRouteNoSidePossible, "TM-ROUTE-010", "no side can run the job"},
+    ReasonInfo{Reason::kRouteWaitsForSwitch, "TM-ROUTE-011",
+               "the run waits: it needs Kubernetes, and the switch \"no more Kubernetes\" is on"},
+    ReasonInfo{Reason::kRouteWaitsForOthers, "TM-ROUTE-012",
+               "the run waits: it needs Kubernetes, and too many runs wait there"},
+    ReasonInfo{Reason::kRouteEndSucceeded, "TM-ROUTE-013", "the job succeeded"},
+    ReasonInfo{Reason::kRouteEndUser, "TM-ROUTE-014", "the job failed"},
+    ReasonInfo{Reason::kRouteEndAdmission, "TM-ROUTE-015", "the job got no place in time, or a quota refused it"},
+    ReasonInfo{Reason::kRouteEndInfrastructure, "TM-ROUTE-016", "the cluster took the machine of the driver"},
+    ReasonInfo{Reason::kRouteEndStorm, "TM-ROUTE-017", "the driver lost too many executors to evictions"},
+    ReasonInfo{Reason::kRouteEndKilled, "TM-ROUTE-018",
+               "another program stopped the driver, or the user cancelled the run"},
+    ReasonInfo{Reason::kRouteEndLost, "TM-ROUTE-019", "the side forgot the driver before its end was read"},
+    ReasonInfo{Reason::kRouteStopCancel, "TM-ROUTE-020", "the user cancelled the run: its driver is stopped"},
+    ReasonInfo{Reason::kRouteStopAdmission, "TM-ROUTE-021",
+               "the driver got no place within the admission limit: it is stopped"},
+    ReasonInfo{Reason::kRouteStopSwitchedOff, "TM-ROUTE-022",
+               "the switch \"no more Kubernetes\" is on: a driver that waits there is stopped"},
+    ReasonInfo{Reason::kRouteStopRefused, "TM-ROUTE-023", "a quota refuses the driver: it is not submitted again"},
+    ReasonInfo{Reason::kRouteStopImage, "TM-ROUTE-024",
+               "the image of the driver was not pulled within the admission limit: it is stopped"},
+    ReasonInfo{Reason::kRouteStopStart, "TM-ROUTE-025",
+               "the driver has a node and did not start within the admission limit: it is stopped"},
 };
 
 consteval bool in_order() {
   for (std::size_t i = 0; i < std::size(kReasons); ++i) {
     if (static_cast<std::size_t>(kReasons[i].reason) != i) return false;
   }
-  return std::size(kReasons) == static_cast<std::size_t>(Reason::kYarnReclaimed) + 1;
+  return std::size(kReasons) == static_cast<std::size_t>(Reason::kRouteStopStart) + 1;
 }
 static_assert(in_order(), "one row for each reason, in the order of the enumeration");
 

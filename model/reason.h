@@ -420,6 +420,33 @@ enum class Reason : std::uint16_t {
   kYarnDrained,
   kYarnLocalDirs,
   kYarnReclaimed,
+
+  // Spark runs at the gateway: side, end, stop.
+  kRouteMoved,
+  kRouteOnlyPossibleSide,
+  kRouteSwitchedOff,
+  kRoutePinnedByJob,
+  kRoutePinnedByRule,
+  kRouteBannedByRule,
+  kRouteWithinShare,
+  kRouteBeyondShare,
+  kRouteTooManyWaiting,
+  kRouteNoSidePossible,
+  kRouteWaitsForSwitch,
+  kRouteWaitsForOthers,
+  kRouteEndSucceeded,
+  kRouteEndUser,
+  kRouteEndAdmission,
+  kRouteEndInfrastructure,
+  kRouteEndStorm,
+  kRouteEndKilled,
+  kRouteEndLost,
+  kRouteStopCancel,
+  kRouteStopAdmission,
+  kRouteStopSwitchedOff,
+  kRouteStopRefused,
+  kRouteStopImage,
+  kRouteStopStart,
 };
 
 struct ReasonInfo {

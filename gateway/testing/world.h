@@ -259,6 +259,18 @@ class World {
   bool exists(const kube::Resource& kind, const std::string& name) {
     return run(client->get(kind, "default", name, 10s)).has_value();
   }
+  // As a scheduler does.
+  void bind(const std::string& pod) {
+    kube::WriteOptions in;
+    in.ns = "default";
+    in.subresource = "binding";
+    const auto done = run(client->create(
+        kube::kPods,
+        base::cat(R"({"apiVersion":"v1","kind":"Binding","metadata":{"name":")", pod,
+                  R"("},"target":{"apiVersion":"v1","kind":"Node","name":"n"}})"),
+        in, pod, 10s));
+    EXPECT_TRUE(done) << (done ? "" : done.error().message);
+  }
   // As a kubelet reports it.
   void set_status(const std::string& pod, const std::string& status) {
     kube::WriteOptions in;

@@ -11,6 +11,8 @@ namespace {
 constexpr std::int64_t kExceededExecutorFailures = 11;
 
 constexpr std::array<std::string_view, 3> kNodeReasons = {"Evicted", "NodeLost", "Preempting"};
+constexpr std::array<std::string_view, 5> kImageReasons = {"ErrImagePull", "ImagePullBackOff", "InvalidImageName",
+                                                           "ErrImageNeverPull", "RegistryUnavailable"};
 // What a ResourceManager says of a master whose container it took or whose node it lost. Exit codes of YARN's
 // ContainerExitStatus: ABORTED −100, DISKS_FAILED −101, PREEMPTED −102.
 constexpr std::array<std::string_view, 5> kLostMasters = {"exitCode: -100", "exitCode: -101", "exitCode: -102",
@@ -38,9 +40,11 @@ Observation observe(const DriverPod& pod) {
     return {DriverState::kEnded, End{class_of_failure(pod), pod.exit_code}};
   }
   // No kubelet has it, and the API server binds no deleted pod to a node.
-  if (pod.deleted && !pod.has_node) return {DriverState::kEnded, End{class_of_failure(pod), std::nullopt}};
+  if (pod.deleted && !pod.has_node) return {DriverState::kEnded, End{class_of_failure(pod), std::nullopt, true}};
   if (pod.container_running) return {DriverState::kRunning};
-  return {pod.has_node ? DriverState::kAdmitted : DriverState::kPending};
+  if (!pod.has_node) return {DriverState::kPending};
+  return {.state = DriverState::kAdmitted,
+          .image_unavailable = std::ranges::find(kImageReasons, pod.waiting_reason) != kImageReasons.end()};
 }
 
 Observation observe(const Application& application) {

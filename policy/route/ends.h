@@ -26,6 +26,7 @@ constexpr bool may_move(EndClass end) {
 struct End {
   EndClass end_class = EndClass::kLost;
   std::optional<std::int64_t> exit_code{};
+  bool never_started = false;  // certain: no code of the job ran, so a second attempt is safe for every sink
   bool operator==(const End&) const = default;
 };
 
@@ -40,7 +41,8 @@ enum class DriverState : std::uint8_t {
 
 struct Observation {
   DriverState state = DriverState::kUnknown;
-  std::optional<End> end{};  // if it ended
+  std::optional<End> end{};        // if it ended
+  bool image_unavailable = false;  // if it is admitted: its image cannot be pulled
 };
 
 struct DriverPod {
@@ -48,6 +50,7 @@ struct DriverPod {
   std::string reason;                     // status.reason: Evicted, NodeLost, Preempting
   std::string disruption;                 // reason of the condition DisruptionTarget if it is true
   std::string terminated_reason;          // of the driver container: OOMKilled, Error
+  std::string waiting_reason;             // of the driver container: ImagePullBackOff
   std::optional<std::int64_t> exit_code;  // of the driver container
   bool container_running = false;
   bool has_node = false;

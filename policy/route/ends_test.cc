@@ -66,8 +66,18 @@ TEST(RouteEnds, DeletedPodWithoutANodeIsGone) {
   EXPECT_EQ(observe(pod).state, DriverState::kPending);
   pod.deleted = true;
   EXPECT_EQ(class_of(pod), EndClass::kKilled);
+  EXPECT_TRUE(observe(pod).end->never_started);
   pod.has_node = true;  // a kubelet may still start it
   EXPECT_EQ(observe(pod).state, DriverState::kAdmitted);
+}
+
+TEST(RouteEnds, ImageThatCannotBePulledIsSeen) {
+  DriverPod pod;
+  pod.has_node = true;
+  EXPECT_FALSE(observe(pod).image_unavailable);
+  pod.waiting_reason = "ImagePullBackOff";
+  EXPECT_EQ(observe(pod).state, DriverState::kAdmitted);
+  EXPECT_TRUE(observe(pod).image_unavailable);
 }
 
 // Every pair of state and final status that a ResourceManager reports.

@@ -3,6 +3,8 @@
 #include <array>
 #include <cstddef>
 
+#include "base/text.h"
+
 namespace tidemark::policy::route {
 namespace {
 
@@ -11,14 +13,8 @@ constexpr std::array<std::string_view, 10> kPhaseNames = {"received", "queued", 
                                                           "admitted", "running", "ending", "done",     "cancelled"};
 constexpr std::array<std::string_view, 7> kEndNames = {"succeeded", "user",   "admission", "infrastructure",
                                                        "storm",     "killed", "lost"};
-constexpr std::array<std::string_view, 7> kEndTexts = {"the job succeeded",
-                                                       "the job failed",
-                                                       "the job got no place in time, or a quota refused it",
-                                                       "the cluster took the machine of the driver",
-                                                       "the driver lost too many executors to evictions",
-                                                       "another program stopped the driver",
-                                                       "the side forgot the driver before its end was read"};
-constexpr std::array<std::string_view, 4> kStopNames = {"none", "cancel", "admission", "switched-off"};
+constexpr std::array<std::string_view, 7> kStopNames = {"none",    "cancel", "admission", "switched-off",
+                                                        "refused", "image",  "start"};
 constexpr std::array<std::string_view, 12> kRouteNames = {"moved",
                                                           "only-possible-side",
                                                           "switched-off",
@@ -31,19 +27,11 @@ constexpr std::array<std::string_view, 12> kRouteNames = {"moved",
                                                           "no-side-possible",
                                                           "waits-for-switch",
                                                           "waits-for-others"};
-constexpr std::array<std::string_view, 12> kRouteTexts = {
-    "the run moved to the other side",
-    "only this side can run the job",
-    "the switch \"no more Kubernetes\" is on",
-    "the job names its side",
-    "a rule pins the run to this side",
-    "a rule bans the other side",
-    "the run is within the share of Kubernetes",
-    "the run is beyond the share of Kubernetes",
-    "too many runs wait at Kubernetes",
-    "no side can run the job",
-    "the run waits: it needs Kubernetes, and the switch \"no more Kubernetes\" is on",
-    "the run waits: it needs Kubernetes, and too many runs wait there"};
+// The reasons of an enumeration follow each other in its order.
+template <class Value>
+model::Reason reason(model::Reason first, Value value) {
+  return static_cast<model::Reason>(static_cast<int>(first) + static_cast<int>(value));
+}
 
 template <class Value, std::size_t N>
 std::string_view word(const std::array<std::string_view, N>& words, Value value) {
@@ -93,11 +81,18 @@ std::optional<RouteReason> route_reason_of(std::string_view name) {
   return value<RouteReason>(kRouteNames, name);
 }
 
-std::string_view text_of(RouteReason reason) {
-  return word(kRouteTexts, reason);
+model::Reason reason_of(RouteReason value) {
+  return reason(model::Reason::kRouteMoved, value);
 }
-std::string_view text_of(EndClass end) {
-  return word(kEndTexts, end);
+model::Reason reason_of(EndClass value) {
+  return reason(model::Reason::kRouteEndSucceeded, value);
+}
+std::optional<model::Reason> reason_of(StopReason value) {
+  if (value == StopReason::kNone) return std::nullopt;
+  return reason(model::Reason::kRouteStopCancel, static_cast<int>(value) - 1);
+}
+std::string text_of(model::Reason reason) {
+  return base::cat(model::reason_sentence(reason), " [", model::reason_id(reason), "]");
 }
 
 }  // namespace tidemark::policy::route

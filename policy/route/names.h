@@ -2,8 +2,10 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 
+#include "model/reason.h"
 #include "policy/route/run.h"
 
 namespace tidemark::policy::route {
@@ -21,8 +23,11 @@ std::optional<EndClass> end_class_of(std::string_view name);
 std::optional<StopReason> stop_reason_of(std::string_view name);
 std::optional<RouteReason> route_reason_of(std::string_view name);
 
-// Sentences for users.
-std::string_view text_of(RouteReason reason);
-std::string_view text_of(EndClass end);
+// The reasons TM-ROUTE-….
+model::Reason reason_of(RouteReason value);
+model::Reason reason_of(EndClass value);
+std::optional<model::Reason> reason_of(StopReason value);  // nullopt: it is not stopped
+// Sentence and id, for users.
+std::string text_of(model::Reason reason);
 
 }  // namespace tidemark::policy::route

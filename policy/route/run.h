@@ -8,8 +8,12 @@
 // intent. Each effect may run again after a crash or a lost reply: a pod's name and an application's id are fixed
 // before the submission. The check after an effect is an event: accepted, stopped, released.
 //
-// A run moves only if its sink is declared safe to re-run, and only from `ending` with a known end: then the driver of
-// the first attempt is gone. A cancelled run never starts another attempt.
+// A run moves only from `ending` with a known end: then the driver of the first attempt is gone. And it moves only if
+// its sink is declared safe to re-run, or if the first driver certainly never started. A cancelled run never starts
+// another attempt.
+//
+// No run waits for ever at Kubernetes: after the admission limit it moves or ends. Time in which the side does not
+// answer does not count.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +43,20 @@ constexpr bool is_final(Phase phase) {
   return phase == Phase::kDone || phase == Phase::kCancelled;
 }
 
-enum class StopReason : std::uint8_t { kNone, kCancel, kAdmission, kSwitchedOff };
+enum class StopReason : std::uint8_t {
+  kNone,
+  kCancel,
+  // Only a driver that has no node yet:
+  kAdmission,    // it got none in time
+  kSwitchedOff,  // the switch "no more Kubernetes"
+  kRefused,      // a quota refused it
+  // A driver that has a node and does not start:
+  kImage,  // its image was not pulled in time
+  kStart,
+};
+constexpr bool stops_only_waiting(StopReason reason) {
+  return reason == StopReason::kAdmission || reason == StopReason::kSwitchedOff || reason == StopReason::kRefused;
+}
 
 struct Attempt {
   Side side = Side::kKubernetes;
@@ -47,7 +64,8 @@ struct Attempt {
   std::string handle;  // name of the driver pod, or application id
   StopReason stop = StopReason::kNone;
   std::optional<End> end;
-  std::optional<base::WallTime> absent_since;  // its side does not know it although it accepted it
+  std::optional<base::WallTime> absent_since;   // its side does not know it although it accepted it
+  std::optional<base::WallTime> unknown_since;  // its side does not answer
   bool operator==(const Attempt&) const = default;
 };
 inline constexpr std::size_t kAttemptsMax = 2;
@@ -73,7 +91,7 @@ struct RunFacts {
 enum class Effect : std::uint8_t { kNone, kRoute, kReserve, kSubmit, kStop, kRelease };
 // The effect that the stored run wants.
 Effect effect_of(const Run& run);
-// Whether an end as it is known now leads to a second attempt. Then `release` also confirms that no executor is left.
+// Whether the end that is known now leads to a second attempt. Then `release` also confirms that no executor is left.
 bool will_move(const Run& run, const RunFacts& facts);
 
 // Steps. Each ignores an event that does not belong to the phase: replies may come late or twice.
@@ -81,11 +99,16 @@ Run queue(Run run, base::WallTime now);
 Run on_routed(Run run, const RouteDecision& decision, base::WallTime now);
 Run on_reserved(Run run, std::string handle, base::WallTime now);
 Run on_accepted(Run run, base::WallTime now);
-// Its side refused the submission and has nothing of it. A refusal for lack of quota repeats if the run cannot move.
-Run on_refused(Run run, EndClass end, const RunFacts& facts, base::WallTime now);
+// Its side refused the submission. After a refusal for lack of quota the run tries again if no other side can run it,
+// until the admission limit.
+Run on_refused(Run run, EndClass end, const RunFacts& facts, const RunConfig& config, base::WallTime now);
 Run on_observed(Run run, const Observation& seen, const RunFacts& facts, const RunConfig& config, base::WallTime now);
 // The driver is confirmed to be gone; `seen` is its end if it left one.
 Run on_stopped(Run run, std::optional<End> seen, base::WallTime now);
+// The driver got its place before the stop took effect: the run goes on.
+Run on_stop_too_late(Run run, base::WallTime now);
+// The driver to stop is unknown to its side. It is lost after the grace time.
+Run on_stop_absent(Run run, const RunConfig& config, base::WallTime now);
 Run on_released(Run run, const RunFacts& facts, base::WallTime now);
 Run on_cancel(Run run, base::WallTime now);
 

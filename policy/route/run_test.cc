@@ -59,13 +59,20 @@ class RunScenario {
     } else if (verb == "accepted") {
       run_ = on_accepted(run_, now_);
     } else if (verb == "refused") {
-      run_ = on_refused(run_, *end_class_of(words.next()), facts_, now_);
+      run_ = on_refused(run_, *end_class_of(words.next()), facts_, config_, now_);
     } else if (verb == "seen") {
       run_ = on_observed(run_, seen(words.next()), facts_, config_, now_);
     } else if (verb == "stopped") {
       std::optional<End> end;
-      if (!words.empty()) end = End{*end_class_of(words.next())};
+      if (!words.empty()) {
+        const std::string word = words.next();
+        end = word == "never-started" ? End{EndClass::kKilled, std::nullopt, true} : End{*end_class_of(word)};
+      }
       run_ = on_stopped(run_, end, now_);
+    } else if (verb == "stop-too-late") {
+      run_ = on_stop_too_late(run_, now_);
+    } else if (verb == "stop-absent") {
+      run_ = on_stop_absent(run_, config_, now_);
     } else if (verb == "released") {
       run_ = on_released(run_, facts_, now_);
     } else if (verb == "cancel") {
@@ -80,6 +87,7 @@ class RunScenario {
     if (word == "absent") return {DriverState::kAbsent};
     if (word == "pending") return {DriverState::kPending};
     if (word == "admitted") return {DriverState::kAdmitted};
+    if (word == "no-image") return {.state = DriverState::kAdmitted, .image_unavailable = true};
     if (word == "running") return {DriverState::kRunning};
     const auto end = end_class_of(word);
     if (!end) throw std::runtime_error(base::cat("unknown observation: ", word));
@@ -93,6 +101,7 @@ class RunScenario {
     out += base::cat("; attempt ", run_.attempts.size(), " on ", name_of(attempt.side));
     if (attempt.stop != StopReason::kNone) out += base::cat(", stop for ", name_of(attempt.stop));
     if (attempt.end) out += base::cat(", end ", name_of(attempt.end->end_class));
+    if (attempt.end && attempt.end->never_started) out += ", never started";
     return out;
   }
 
@@ -103,7 +112,7 @@ class RunScenario {
 };
 
 TEST(RouteRun, Scenarios) {
-  policy::testing::play_scenarios("policy/route/testdata", 5, [] {
+  policy::testing::play_scenarios("policy/route/testdata", 10, [] {
     auto scenario = std::make_shared<RunScenario>();
     return [scenario](std::string_view line) { return scenario->run(line); };
   });
@@ -112,11 +121,15 @@ TEST(RouteRun, Scenarios) {
 TEST(RouteNames, EveryWordReadsBack) {
   for (int i = 0; i < 10; ++i) EXPECT_EQ(phase_of(name_of(Phase(i))), Phase(i));
   for (int i = 0; i < 7; ++i) EXPECT_EQ(end_class_of(name_of(EndClass(i))), EndClass(i));
-  for (int i = 0; i < 4; ++i) EXPECT_EQ(stop_reason_of(name_of(StopReason(i))), StopReason(i));
+  for (int i = 0; i < 7; ++i) EXPECT_EQ(stop_reason_of(name_of(StopReason(i))), StopReason(i));
   for (int i = 0; i < 12; ++i) {
     EXPECT_EQ(route_reason_of(name_of(RouteReason(i))), RouteReason(i));
-    EXPECT_FALSE(text_of(RouteReason(i)).empty());
   }
+  EXPECT_EQ(text_of(reason_of(RouteReason::kWaitsForOthers)),
+            "the run waits: it needs Kubernetes, and too many runs wait there [TM-ROUTE-012]");
+  EXPECT_EQ(text_of(reason_of(EndClass::kLost)), "the side forgot the driver before its end was read [TM-ROUTE-019]");
+  EXPECT_EQ(reason_of(StopReason::kNone), std::nullopt);
+  EXPECT_EQ(model::reason_id(*reason_of(StopReason::kStart)), "TM-ROUTE-025");
   EXPECT_EQ(side_of("mesos"), std::nullopt);
 }
 

@@ -1,83 +1,20 @@
 """The Spark gateway between a real API server and a real ResourceManager, through the Livy API. No kubelet runs: the test reports the
 status of driver pods."""
 
-import json
 import os
 import re
 import subprocess
-import tempfile
 import unittest
-import urllib.error
-import urllib.request
 
-from cluster import colocation
-from cluster.colocation import MERGE, must
-from cluster.tidemark_process import Component, wait_for
+from cluster.colocation import must
+from cluster.tidemark_process import wait_for
 from support.patience import PATIENCE_S
-from support.yarn import Totals, Yarn, frameworks
+from yarn.gateway_case import CONFIGS, SERVICES, GatewayCase
 
-PODS, CONFIGS, SERVICES = (f"/api/v1/namespaces/default/{kind}" for kind in ("pods", "configmaps", "services"))
-PRIORITIES = "/apis/scheduling.k8s.io/v1/priorityclasses"
 BATCH = {"kubernetes.io/batch-cpu": "1k", "kubernetes.io/batch-memory": "896Mi"}  # as the API server writes 1000
-ENDED = ("success", "dead", "killed")
 
 
-class Gateway(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.yarn = cls.enterClassContext(Yarn([Totals(memory_mib=4096, vcores=8)]))
-        cls.api = colocation.client()
-        cls.addClassCleanup(cls.api.close)
-        must(cls.api.request("POST", PRIORITIES, {"metadata": {"name": "koord-batch"}, "value": 5500}), 201, 409)
-        cls.jar = frameworks.spark_jar(cls.yarn)
-        cls.folder = cls.enterClassContext(tempfile.TemporaryDirectory(prefix="tidemark-gateway-"))
-
-    def begin(self) -> Component:
-        gateway = Component(
-            "gateway", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"], "--hadoop-conf-dir", str(self.yarn.configuration), "--data-dir", f"{self.folder}/{self._testMethodName}",
-            "--listen=127.0.0.1:0", f"--spark-yarn-jars=local:{os.environ['TIDEMARK_SPARK_JARS']}/*", "--yarn-poll=1s",
-        )
-        self.addCleanup(gateway.stop)
-        self.gateway = gateway
-        self.url = "http://" + wait_for(lambda: (re.search(r"gateway serves .*address=(\S+)", gateway.log) or [None, None])[1], "an address", gateway)
-        wait_for(lambda: self.ask("GET", "/readyz", raw=True), "readiness", gateway)
-        return gateway
-
-    def ask(self, method: str, path: str, body: dict | None = None, raw: bool = False):
-        request = urllib.request.Request(self.url + path, json.dumps(body).encode() if body is not None else None, {"Content-Type": "application/json"}, method=method)
-        try:
-            with urllib.request.urlopen(request, timeout=30) as answer:
-                text = answer.read().decode()
-        except urllib.error.HTTPError as error:
-            if raw:
-                return ""
-            raise AssertionError(f"{method} {path}: {error.code} {error.read().decode()}")
-        return text if raw else json.loads(text)
-
-    def post(self, **conf: str) -> int:
-        local_ip = {f"spark.{part}.SPARK_LOCAL_IP": "127.0.0.1" for part in ("yarn.appMasterEnv", "executorEnv")}
-        return self.ask("POST", "/batches", {
-            "file": f"local://{self.jar}", "className": "SleepingTasks", "args": ["4", "0"], "name": "sleeping tasks", "driverMemory": "512m", "executorMemory": "512m", "numExecutors": 1,
-            "conf": {"spark.kubernetes.container.image": "spark", "spark.yarn.stagingDir": f"file://{self.yarn.layout.scratch}/staging", **local_ip, **conf},
-        })["id"]
-
-    def batch(self, number: int) -> dict:
-        return self.ask("GET", f"/batches/{number}")
-
-    def wait_ended(self, number: int) -> dict:
-        wait_for(lambda: self.batch(number)["state"] in ENDED, "the end of the batch", self.gateway, 2 * PATIENCE_S)
-        return self.batch(number)
-
-    def applications(self) -> list[dict]:
-        return (self.yarn.rm.get("/ws/v1/cluster/apps")["apps"] or {}).get("app", [])
-
-    def driver(self) -> dict | None:
-        pods = must(self.api.request("GET", f"{PODS}?labelSelector=spark-role%3Ddriver"))["items"]
-        return pods[0] if pods else None
-
-    def set_status(self, pod: dict, status: dict) -> None:
-        must(self.api.request("PATCH", f"{PODS}/{pod['metadata']['name']}/status", {"status": status}, content=MERGE))
-
+class Gateway(GatewayCase):
     def test_a_batch_runs_on_yarn_and_is_submitted_once(self):
         self.begin()
         before = len(self.applications())
@@ -131,6 +68,6 @@ class Gateway(unittest.TestCase):
         self.assertIn("the cluster took the machine of the driver", "\n".join(batch["log"]))
         self.assertNotIn("finalizers", self.driver()["metadata"])
 
-    @staticmethod
-    def status_of(state: str, value: dict) -> dict:
-        return {"name": "spark-kubernetes-driver", "image": "spark", "imageID": "", "ready": False, "restartCount": 0, "state": {state: value}}
+
+if __name__ == "__main__":
+    unittest.main()

@@ -89,8 +89,9 @@ def spark(yarn: Yarn, tasks: int, seconds: int, *, executors: int = 2, memory_mi
 
 
 def spark_jar(yarn: Yarn) -> Path:
-    """The jar of SleepingTasks."""
-    classes = _compile("SleepingTasks", Path(os.environ["TIDEMARK_SPARK_JARS"]), yarn.layout.folder / "classes-spark")
+    """The jar of SleepingTasks and WrittenRows."""
+    for name in ("SleepingTasks", "WrittenRows"):
+        classes = _compile(name, Path(os.environ["TIDEMARK_SPARK_JARS"]), yarn.layout.folder / "classes-spark")
     jar = classes / "job.jar"
     with zipfile.ZipFile(jar, "w") as archive:
         for file in classes.glob("*.class"):

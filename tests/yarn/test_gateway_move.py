@@ -1,0 +1,132 @@
+"""One Spark job on two real sides: its driver and executors run as pods of a real kubelet, are evicted through the API, and the job finishes on a real YARN. Its
+output has each row once."""
+
+import json
+import os
+import sys
+import time
+import unittest
+from collections import Counter
+from pathlib import Path
+
+if "TIDEMARK_KUBELET" not in os.environ:
+    raise unittest.SkipTest("cannot create a node here")
+
+from cluster.colocation import MERGE, must
+from cluster.tidemark_process import wait_for
+from node.test_node import new_node
+from support.patience import PATIENCE_S
+from yarn.gateway_case import CONFIGS, PODS, GatewayCase
+from yarn.spark_pods import IMAGE, SparkPods
+
+ROWS, FREE_TASKS = 800, 4  # as WrittenRows.java
+LIMIT_S = 2 * PATIENCE_S
+
+
+class Move(GatewayCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.node = cls.enterClassContext(new_node())
+        cls.token = Path(os.environ["TIDEMARK_TEST_TOKEN_FILE"])
+        cls.authority = Path(os.environ["TIDEMARK_TEST_CA_FILE"])
+        folders = [cls.yarn.layout.folder, cls.token.parent, cls.authority.parent]
+        cls.enterClassContext(SparkPods(cls.api, cls.node.name, folders, Path(cls.folder)))
+        cls.addClassCleanup(cls.end_pods)
+
+    @classmethod
+    def end_pods(cls) -> None:
+        for pod in cls.pods_of("driver") + cls.pods_of("executor"):
+            name = pod["metadata"]["name"]
+            cls.api.request("PATCH", f"{PODS}/{name}", {"metadata": {"finalizers": None}}, content=MERGE)
+            cls.api.request("DELETE", f"{PODS}/{name}", gracePeriodSeconds=0)
+
+    @classmethod
+    def pods_of(cls, role: str) -> list[dict]:
+        cls.api.close()  # the server may have closed an idle connection
+        return must(cls.api.request("GET", f"{PODS}?labelSelector=spark-role%3D{role}"))["items"]
+
+    def setUp(self):
+        self.output = self.yarn.layout.scratch / self._testMethodName
+        self.go = self.yarn.layout.scratch / f"{self._testMethodName}-go"
+
+    def post_rows(self, **conf: str) -> int:
+        mounted = "spark.kubernetes.authenticate.driver.mounted"
+        server = os.environ["TIDEMARK_TEST_SERVER"]
+        return self.ask("POST", "/batches", {
+            "file": f"local://{self.jar}", "className": "WrittenRows", "args": [f"file://{self.output}", str(ROWS), str(self.go)], "name": "written rows",
+            "driverMemory": "512m", "executorMemory": "512m", "numExecutors": 1, "executorCores": 1,
+            "conf": {
+                "spark.kubernetes.container.image": IMAGE, "spark.kubernetes.container.image.pullPolicy": "Never", "spark.ui.enabled": "false", "spark.driver.port": "0",
+                "spark.kubernetes.driver.master": server, f"{mounted}.oauthTokenFile": str(self.token), f"{mounted}.caCertFile": str(self.authority),
+                "spark.yarn.stagingDir": f"file://{self.yarn.layout.scratch}/staging", "spark.yarn.appMasterEnv.SPARK_LOCAL_IP": "127.0.0.1",
+                "spark.executorEnv.SPARK_LOCAL_IP": "127.0.0.1", **conf,
+            },
+        })
+
+    def committed(self) -> int:
+        return len(list(self.output.glob("_temporary/0/task_*")))
+
+    def rows(self) -> Counter[str]:
+        return Counter(line for file in self.output.glob("part-*") for line in file.read_text().split())
+
+    def evict(self, pod: dict) -> None:
+        meta = pod["metadata"]
+        eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": meta["name"], "namespace": meta["namespace"]}}
+        must(self.api.request("POST", f"{PODS}/{meta['name']}/eviction", eviction))
+
+    def why(self) -> str:
+        logs = [f"---- {file.parent.name}\n{file.read_text(errors='replace')[-3000:]}" for file in (self.node.layout.state / "pod-logs").glob("*/*/*.log")]
+        states = [json.dumps(pod["status"])[:1500] for pod in self.pods_of("driver") + self.pods_of("executor")]
+        return "\n".join([self.gateway.log[-3000:], *states, *logs])
+
+    def wait(self, question, what: str):
+        try:
+            return wait_for(question, what, self.gateway, LIMIT_S)
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n{self.why()}")
+
+    def running_executor(self, but: str = "") -> dict | None:
+        return next((pod for pod in self.pods_of("executor") if pod["status"].get("phase") == "Running" and pod["metadata"]["name"] != but), None)
+
+    def test_an_evicted_job_finishes_on_yarn_with_each_row_once(self):
+        self.begin()
+        number = self.post_rows(**{"spark.tidemark.side": "kubernetes", "spark.tidemark.rerunSafe": "true"})
+        self.wait(lambda: self.committed() == FREE_TASKS, "four committed tasks on Kubernetes")
+        driver = self.driver()
+        executor = self.wait(self.running_executor, "an executor pod")
+        config = must(self.api.request("GET", f"{CONFIGS}/{driver['spec']['volumes'][-1 - self.machine_volumes(driver)]['configMap']['name']}"))
+
+        self.evict(executor)  # through the API: Spark does not count the loss, and the job goes on
+        self.wait(lambda: self.running_executor(executor["metadata"]["name"]), "another executor pod")
+        self.assertEqual("running", self.batch(number)["state"])
+
+        begin = time.monotonic()
+        self.evict(driver)
+        self.wait(lambda: self.batch(number)["attempts"][-1]["side"] == "yarn" and self.batch(number)["attempts"][-1]["handle"], "an application on YARN")
+        submitted = time.monotonic() - begin
+        application = self.batch(number)["attempts"][-1]["handle"]
+        self.assertEqual([], [pod["metadata"]["name"] for pod in self.pods_of("executor")], "the first attempt is gone before the second one begins")
+        self.wait(lambda: any(each["id"] == application and each["state"] == "RUNNING" for each in self.applications()), "a running application")
+        print(f"evicted driver: on YARN after {submitted:.1f} s, running there after {time.monotonic() - begin:.1f} s", file=sys.stderr)
+
+        # The creation of the first driver arrives once more, and its ConfigMap too.
+        late = {"metadata": {key: config.json["metadata"][key] for key in ("name", "labels")}, "data": config.json["data"]}
+        self.assertEqual(409, self.api.request("POST", CONFIGS, late).status)
+        must(self.api.request("POST", PODS, {"metadata": {key: driver["metadata"][key] for key in ("name", "labels", "finalizers")}, "spec": driver["spec"]}))
+
+        self.go.touch()
+        batch = self.wait_ended(number)
+        self.assertEqual("success", batch["state"], self.why())
+        self.assertEqual((ROWS, ROWS), (self.rows().total(), len(self.rows())), "each row once")
+        self.assertEqual(["infrastructure", "succeeded"], [each["end"] for each in batch["attempts"]])
+        self.assertIn("[TM-ROUTE-016]", "\n".join(batch["log"]))
+        self.wait(lambda: not self.pods_of("driver"), "no late driver")
+
+    def machine_volumes(self, pod: dict) -> int:
+        """The number of volumes that the webhook added behind those of the gateway."""
+        return sum(volume["name"].startswith("machine-") for volume in pod["spec"]["volumes"])
+
+
+if __name__ == "__main__":
+    unittest.main()
