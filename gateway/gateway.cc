@@ -5,7 +5,9 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "gateway/kubernetes_side.h"
+#include "gateway/kyuubi.h"
 #include "gateway/livy.h"
+#include "gateway/spark_application.h"
 #include "gateway/sqlite_store.h"
 #include "gateway/yarn_side.h"
 #include "net/http_server.h"
@@ -28,6 +30,8 @@ class RunningGateway final : public Gateway {
         store_(std::move(store)),
         runs_(loop, *store_, log_, random.fork(), options.runs),
         livy_(runs_),
+        kyuubi_(runs_),
+        spark_applications_(runs_),
         scope_(loop) {
     const auto is_live = [this](std::int64_t run, std::int64_t attempt) { return runs_.is_live(run, attempt); };
     const auto on_change = [this](std::int64_t run) { runs_.wake(run); };
@@ -85,6 +89,10 @@ class RunningGateway final : public Gateway {
       exchange.respond(200, "text/plain", "ok\n");
     } else if (Livy::serves(path)) {
       co_await livy_.handle(exchange);
+    } else if (Kyuubi::serves(path)) {
+      co_await kyuubi_.handle(exchange);
+    } else if (SparkApplications::serves(path)) {
+      co_await spark_applications_.handle(exchange);
     } else if (path == kSwitchPath) {
       co_await handle_switch(exchange);
     } else {
@@ -122,6 +130,8 @@ class RunningGateway final : public Gateway {
   std::unique_ptr<YarnSide> yarn_;
   Runs runs_;
   Livy livy_;
+  Kyuubi kyuubi_;
+  SparkApplications spark_applications_;
   bool ready_ = false;
   net::Scope scope_;
   std::unique_ptr<net::HttpServer> server_;

@@ -1,6 +1,6 @@
 // The gateway: takes Spark jobs, runs each on Kubernetes or YARN, and follows it to its end.
 //
-//   HTTP door (livy) ─▶ runs ─▶ policy/route ─▶ kubernetes_side or yarn_side
+//   HTTP door (livy, kyuubi, spark_application) ─▶ runs ─▶ policy/route ─▶ kubernetes_side or yarn_side
 //                        └──▶ store (SQLite)
 #pragma once
 

@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "gateway/door.h"
 #include "policy/route/names.h"
 
 namespace tidemark::gateway {
@@ -15,11 +16,7 @@ namespace {
 using base::cat;
 using namespace policy::route;
 
-constexpr std::size_t kBodyMax = 4 * 1024 * 1024;
-constexpr std::size_t kKeyMax = 256;
-constexpr std::int64_t kPageMax = 1000;
-constexpr std::int64_t kPageDefault = 100;
-constexpr std::string_view kPath = "/batches";
+constexpr std::string_view kLivyPath = "/batches";
 
 // Livy's fields that are one property of Spark each.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kTexts = {{
@@ -38,44 +35,14 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kLists = 
     {"archives", "spark.archives"},
 }};
 
-Result<std::string> read_text(std::string_view field, const Json& value) {
-  if (value.is_string()) return value.as_string();
-  if (value.is_int()) return cat(value.as_int());
-  if (value.is_bool()) return std::string(value.as_bool() ? "true" : "false");
-  return fail(ErrorKind::kInvalid, field, ": a text is expected, found ", value.dump());
-}
-
-Result<std::vector<std::string>> read_texts(std::string_view field, const Json& value) {
-  if (!value.is_array()) return fail(ErrorKind::kInvalid, field, ": a list is expected, found ", value.dump());
-  std::vector<std::string> out;
-  for (const Json& each : value.as_array()) {
-    TM_TRY(out.emplace_back(), read_text(field, each));
-  }
-  return out;
-}
-
-void respond(net::HttpExchange& exchange, int status, const Json& body) {
-  exchange.respond(status, "application/json", body.dump());
-}
-
-void refuse(net::HttpExchange& exchange, int status, std::string_view message) {
+void refuse_batch(net::HttpExchange& exchange, int status, std::string_view message) {
   respond(exchange, status, Json::object({{"msg", message}}));
 }
 
-void refuse(net::HttpExchange& exchange, const Error& error) {
-  switch (error.kind) {
-    case ErrorKind::kNotFound:
-      return refuse(exchange, 404, error.message);
-    case ErrorKind::kConflict:
-      return refuse(exchange, 409, cat("Rejected, Reason: ", error.message));
-    case ErrorKind::kInvalid:
-    case ErrorKind::kUnsupported:
-      return refuse(exchange, 400, cat("Rejected, Reason: ", error.message));
-    case ErrorKind::kExhausted:
-      return refuse(exchange, 503, error.message);
-    default:
-      return refuse(exchange, 500, error.message);
-  }
+void refuse_batch(net::HttpExchange& exchange, const Error& error) {
+  const Refusal refusal = refusal_of(error);
+  const bool rejected = refusal.status == 400 || refusal.status == 409;
+  refuse_batch(exchange, refusal.status, cat(rejected ? "Rejected, Reason: " : "", refusal.message));
 }
 
 struct Slice {
@@ -89,38 +56,6 @@ Slice slice_of(const net::Target& target) {
   return out;
 }
 
-// The gateway's own lines: one for each step that users ask about.
-std::vector<std::string> log_of(const Record& record, const std::string& app_id) {
-  std::vector<std::string> out;
-  out.push_back(cat(base::format_rfc3339(record.created), " run ", record.id, " received"));
-  for (std::size_t at = 0; at < record.run.attempts.size(); ++at) {
-    const Attempt& attempt = record.run.attempts[at];
-    out.push_back(
-        cat("attempt ", at + 1, " on ", name_of(attempt.side), ": ", policy::route::text_of(reason_of(attempt.reason))));
-    if (!attempt.handle.empty()) {
-      out.push_back(cat("attempt ", at + 1, attempt.side == Side::kKubernetes ? ": pod name: " : ": ", attempt.handle));
-    }
-    if (const auto why = reason_of(attempt.stop)) {
-      out.push_back(cat("attempt ", at + 1, ": ", policy::route::text_of(*why)));
-    }
-    if (!attempt.end) continue;
-    const std::string started = attempt.end->never_started ? "the driver never started; " : "";
-    out.push_back(cat("attempt ", at + 1, ": ", started, policy::route::text_of(reason_of(attempt.end->end_class))));
-  }
-  if (!app_id.empty()) out.push_back(cat("application id: ", app_id));
-  out.push_back(cat(base::format_rfc3339(record.run.since), " run ", record.id, " ", name_of(record.run.phase)));
-  if (!record.message.empty()) out.push_back(record.message);
-  return out;
-}
-
-Json lines_of(const std::vector<std::string>& lines, std::int64_t from, std::int64_t size) {
-  Json::Array out;
-  for (auto at = from; at < from + size && at < static_cast<std::int64_t>(lines.size()); ++at) {
-    out.emplace_back(lines[static_cast<std::size_t>(at)]);
-  }
-  return Json(std::move(out));
-}
-
 }  // namespace
 
 Result<SparkJob> parse_livy_batch(std::string_view body) {
@@ -131,10 +66,7 @@ Result<SparkJob> parse_livy_batch(std::string_view body) {
   for (const auto& [key, value] : json.as_object()) {
     if (value.is_null()) continue;
     if (key == "conf") {
-      if (!value.is_object()) return fail(ErrorKind::kInvalid, "conf: an object is expected");
-      for (const auto& [name, setting] : value.as_object()) {
-        TM_TRY(job.conf[name], read_text(cat("conf.", name), setting));
-      }
+      TM_TRY_VOID(read_conf(key, value, job));
     } else if (key == "file") {
       TM_TRY(job.file, read_text(key, value));
     } else if (key == "className") {
@@ -161,29 +93,23 @@ Result<SparkJob> parse_livy_batch(std::string_view body) {
 }
 
 std::string_view livy_state(const Record& record) {
-  switch (record.run.phase) {
-    case Phase::kReceived:
-    case Phase::kQueued:
-    case Phase::kRouted:
-    case Phase::kReserved:
-    case Phase::kSubmitted:
-    case Phase::kAdmitted:
+  switch (state_of(record.run)) {
+    case RunState::kWaiting:
       return "starting";
-    case Phase::kRunning:
-    case Phase::kEnding:
+    case RunState::kRunning:
       return "running";
-    case Phase::kCancelled:
+    case RunState::kSucceeded:
+      return "success";
+    case RunState::kKilled:
       return "killed";
-    case Phase::kDone:
+    case RunState::kFailed:
       break;
   }
-  const auto end = result_of(record.run);
-  if (end && end->end_class == EndClass::kSucceeded) return "success";
-  return end && end->end_class == EndClass::kKilled ? "killed" : "dead";
+  return "dead";
 }
 
 bool Livy::serves(std::string_view path) {
-  return path == kPath || path.starts_with(cat(kPath, "/"));
+  return path == kLivyPath || path.starts_with(cat(kLivyPath, "/"));
 }
 
 Json Livy::batch_of(const Record& record) const {
@@ -195,7 +121,7 @@ Json Livy::batch_of(const Record& record) const {
                                                 {"reason", model::reason_id(reason_of(attempt.reason))},
                                                 {"end", attempt.end ? name_of(attempt.end->end_class) : ""}}));
   }
-  const auto lines = log_of(record, app_id);
+  const auto lines = steps_of(record, app_id);
   return Json::object({{"id", record.id},
                        {"name", record.job.name},
                        {"owner", record.job.user},
@@ -211,27 +137,27 @@ net::Task<void> Livy::create(net::HttpExchange& exchange) {
   const auto body = co_await exchange.body(kBodyMax);
   if (!body) {
     const bool large = body.error().kind == ErrorKind::kExhausted;
-    refuse(exchange, large ? 413 : 408, body.error().message);
+    refuse_batch(exchange, large ? 413 : 408, body.error().message);
     co_return;
   }
-  std::string key(exchange.head().headers.get("idempotency-key"));
-  if (key.size() > kKeyMax) {
-    refuse(exchange, 400, cat("Rejected, Reason: Idempotency-Key is longer than ", kKeyMax, " bytes"));
+  auto key = idempotency_key(exchange);
+  if (!key) {
+    refuse_batch(exchange, key.error());
     co_return;
   }
   auto job = parse_livy_batch(*body);
   if (!job) {
-    refuse(exchange, 400, cat("Rejected, Reason: ", job.error().message));
+    refuse_batch(exchange, job.error());
     co_return;
   }
-  const auto added = co_await runs_.add(*std::move(job), std::move(key));
+  const auto added = co_await runs_.add(*std::move(job), *std::move(key));
   if (!added) {
-    refuse(exchange, added.error());
+    refuse_batch(exchange, added.error());
     co_return;
   }
   net::Headers headers;
   headers.add("content-type", "application/json");
-  headers.add("location", cat(kPath, "/", added->record.id));
+  headers.add("location", cat(kLivyPath, "/", added->record.id));
   exchange.respond(201, std::move(headers), net::make_buffer(batch_of(added->record).dump()));
 }
 
@@ -240,7 +166,7 @@ net::Task<void> Livy::list(net::HttpExchange& exchange, const net::Target& targe
   slice.from = std::max<std::int64_t>(slice.from, 0);
   const auto page = co_await runs_.page(slice.from, slice.size);
   if (!page) {
-    refuse(exchange, page.error());
+    refuse_batch(exchange, page.error());
     co_return;
   }
   Json sessions = Json::array();
@@ -256,34 +182,34 @@ net::Task<void> Livy::one(net::HttpExchange& exchange, const net::Target& target
   const std::string method = exchange.head().method;
   const auto id = base::parse_int(word);
   if (!id) {
-    refuse(exchange, 404, "Session not found.");
+    refuse_batch(exchange, 404, "Session not found.");
     co_return;
   }
   const auto found = co_await runs_.find(*id);
   if (!found) {
-    refuse(exchange, found.error());
+    refuse_batch(exchange, found.error());
     co_return;
   }
   if (!*found) {
-    refuse(exchange, 404, cat("Session '", *id, "' not found."));
+    refuse_batch(exchange, 404, cat("Session '", *id, "' not found."));
     co_return;
   }
   const Record& record = **found;
   if (method == "DELETE" && part.empty()) {
     const auto cancelled = co_await runs_.cancel(*id);
     if (!cancelled) {
-      refuse(exchange, cancelled.error());
+      refuse_batch(exchange, cancelled.error());
     } else {
-      refuse(exchange, 200, "deleted");
+      refuse_batch(exchange, 200, "deleted");
     }
   } else if (method != "GET") {
-    refuse(exchange, 405, "Method not allowed.");
+    refuse_batch(exchange, 405, "Method not allowed.");
   } else if (part.empty()) {
     respond(exchange, 200, batch_of(record));
   } else if (part == "state") {
     respond(exchange, 200, Json::object({{"id", *id}, {"state", livy_state(record)}}));
   } else if (part == "log") {
-    const auto lines = log_of(record, runs_.app_id(record));
+    const auto lines = steps_of(record, runs_.app_id(record));
     const auto total = static_cast<std::int64_t>(lines.size());
     const Slice slice = slice_of(target);
     // Without `from`: the last lines.
@@ -291,17 +217,17 @@ net::Task<void> Livy::one(net::HttpExchange& exchange, const net::Target& target
     respond(exchange, 200,
             Json::object({{"id", *id}, {"from", from}, {"total", total}, {"log", lines_of(lines, from, slice.size)}}));
   } else {
-    refuse(exchange, 404, "Not found.");
+    refuse_batch(exchange, 404, "Not found.");
   }
 }
 
 net::Task<void> Livy::handle(net::HttpExchange& exchange) {
   const auto target = net::parse_target(exchange.head().target);
   if (!target) {
-    refuse(exchange, 400, "Bad request.");
+    refuse_batch(exchange, 400, "Bad request.");
     co_return;
   }
-  std::string_view rest = std::string_view(target->path).substr(kPath.size());
+  std::string_view rest = std::string_view(target->path).substr(kLivyPath.size());
   if (rest.starts_with('/')) rest.remove_prefix(1);
   if (!rest.empty()) {
     co_await one(exchange, *target, rest);
@@ -310,7 +236,7 @@ net::Task<void> Livy::handle(net::HttpExchange& exchange) {
   } else if (exchange.head().method == "GET") {
     co_await list(exchange, *target);
   } else {
-    refuse(exchange, 405, "Method not allowed.");
+    refuse_batch(exchange, 405, "Method not allowed.");
   }
 }
 

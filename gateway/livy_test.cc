@@ -8,26 +8,14 @@ namespace tidemark::gateway {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::Answer;
 using testing::World;
 
 class LivyTest : public ::testing::Test, public World {
  protected:
-  struct Answer {
-    int status = 0;
-    Json body;
-    net::Headers headers;
-  };
   Answer ask(std::string method, std::string target, std::string body = "", std::string key = "") {
-    Livy livy(*runs);
-    kube::memory::LocalTransport door(loop, [&livy](net::HttpExchange& exchange) { return livy.handle(exchange); }, "");
-    net::HttpRequest request;
-    request.method = std::move(method);
-    request.target = std::move(target);
-    request.body = std::move(body);
-    if (!key.empty()) request.headers.add("Idempotency-Key", key);
-    const auto response = run(door.fetch(std::move(request), 10s));
-    EXPECT_TRUE(response);
-    return {response->status, *Json::parse(response->body), response->headers};
+    Livy door(*runs);
+    return World::ask(door, std::move(method), std::move(target), std::move(body), std::move(key));
   }
 };
 

@@ -63,6 +63,28 @@ std::string hash_of(const SparkJob& job) {
   return base::TextHash().add(to_json(job).dump()).hex();
 }
 
+RunState state_of(const Run& run) {
+  switch (run.phase) {
+    case Phase::kReceived:
+    case Phase::kQueued:
+    case Phase::kRouted:
+    case Phase::kReserved:
+    case Phase::kSubmitted:
+    case Phase::kAdmitted:
+      return RunState::kWaiting;
+    case Phase::kRunning:
+    case Phase::kEnding:
+      return RunState::kRunning;
+    case Phase::kCancelled:
+      return RunState::kKilled;
+    case Phase::kDone:
+      break;
+  }
+  const auto end = result_of(run);
+  if (end && end->end_class == EndClass::kSucceeded) return RunState::kSucceeded;
+  return end && end->end_class == EndClass::kKilled ? RunState::kKilled : RunState::kFailed;
+}
+
 SparkJob job_of_attempt(const Record& record) {
   SparkJob job = record.job;
   if (record.run.attempts.size() > 1) {

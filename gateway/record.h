@@ -23,6 +23,10 @@ struct Record {
   std::string message;  // the last error of a side, for the user
 };
 
+// The state of a run in the few words that the doors have.
+enum class RunState : std::uint8_t { kWaiting, kRunning, kSucceeded, kFailed, kKilled };
+RunState state_of(const policy::route::Run& run);
+
 // The job as the current attempt submits it. A second attempt of a file committer has its own attempt id: otherwise it
 // would commit the tasks that the first one left, and duplicate their rows.
 SparkJob job_of_attempt(const Record& record);

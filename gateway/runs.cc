@@ -90,8 +90,14 @@ net::Task<Result<std::optional<Record>>> Runs::find(std::int64_t id) {
   co_return co_await store_.find(id);
 }
 
-net::Task<Result<Page>> Runs::page(std::int64_t from, std::int64_t size) {
-  return store_.page(from, size);
+net::Task<Result<std::optional<Record>>> Runs::find_key(std::string key) {
+  TM_CO_TRY(auto found, co_await store_.find_key(std::move(key)));
+  if (!found) co_return std::optional<Record>();
+  co_return co_await find(found->id);
+}
+
+net::Task<Result<Page>> Runs::page(std::int64_t from, std::int64_t size, RunFilter filter) {
+  return store_.page(from, size, std::move(filter));
 }
 
 net::Task<Result<void>> Runs::cancel(std::int64_t id) {

@@ -49,7 +49,9 @@ class Runs {
   // Durable when it answers. kConflict: the key belongs to another job. kUnsupported: no side can run the job.
   net::Task<Result<Added>> add(SparkJob job, std::string key);
   net::Task<Result<std::optional<Record>>> find(std::int64_t id);
-  net::Task<Result<Page>> page(std::int64_t from, std::int64_t size);
+  net::Task<Result<std::optional<Record>>> find_key(std::string key);
+  net::Task<Result<void>> drop_key(std::int64_t id) { return store_.drop_key(id); }
+  net::Task<Result<Page>> page(std::int64_t from, std::int64_t size, RunFilter filter = {});
   // Durable when it answers. kNotFound: there is no such run.
   net::Task<Result<void>> cancel(std::int64_t id);
   // In effect at once, also for queued runs.
@@ -59,6 +61,7 @@ class Runs {
   bool is_live(std::int64_t run, std::int64_t attempt) const;
   void wake(std::int64_t run);
   std::size_t live() const { return live_.size(); }
+  const std::string& store() const { return store_.instance(); }
   std::string app_id(const Record& record) const;  // "" before it has one
 
  private:

@@ -45,8 +45,11 @@ class Database {
   Result<Added> add(Record record);
   Result<void> put(const Record& record);
   Result<void> order_cancel(std::int64_t id);
-  Result<std::vector<Record>> select(const std::string& rest, const std::vector<std::int64_t>& numbers);
-  Result<std::int64_t> count();
+  Result<void> drop_key(std::int64_t id);
+  // The texts are bound first, then the numbers.
+  Result<std::vector<Record>> select(const std::string& rest, const std::vector<std::int64_t>& numbers,
+                                     const std::vector<std::string>& texts = {});
+  Result<std::int64_t> count(const std::string& where, const std::vector<std::string>& texts);
   bool in_transaction() const { return sqlite3_get_autocommit(db_) == 0; }
 
  private:
@@ -212,8 +215,16 @@ Result<void> Database::order_cancel(std::int64_t id) {
   return {};
 }
 
-Result<std::vector<Record>> Database::select(const std::string& rest, const std::vector<std::int64_t>& numbers) {
+Result<void> Database::drop_key(std::int64_t id) {
+  Statement update(db_, "UPDATE runs SET key = NULL WHERE id = ?1");
+  if (update.bind(id).step() != SQLITE_DONE) return failed("write");
+  return {};
+}
+
+Result<std::vector<Record>> Database::select(const std::string& rest, const std::vector<std::int64_t>& numbers,
+                                             const std::vector<std::string>& texts) {
   Statement statement(db_, cat("SELECT ", kColumns, " FROM runs ", rest));
+  for (const std::string& text : texts) statement.bind(text);
   for (const std::int64_t number : numbers) statement.bind(number);
   std::vector<Record> out;
   int code = SQLITE_DONE;
@@ -240,10 +251,41 @@ Result<std::vector<Record>> Database::select(const std::string& rest, const std:
   return out;
 }
 
-Result<std::int64_t> Database::count() {
-  Statement statement(db_, "SELECT count(*) FROM runs");
+Result<std::int64_t> Database::count(const std::string& where, const std::vector<std::string>& texts) {
+  Statement statement(db_, cat("SELECT count(*) FROM runs ", where));
+  for (const std::string& text : texts) statement.bind(text);
   if (statement.step() != SQLITE_ROW) return failed("read");
   return statement.number(0);
+}
+
+std::string_view condition_of(RunState state) {
+  switch (state) {
+    case RunState::kWaiting:
+      return "json_extract(run, '$.phase') IN ('received', 'queued', 'routed', 'reserved', 'submitted', 'admitted')";
+    case RunState::kRunning:
+      return "json_extract(run, '$.phase') IN ('running', 'ending')";
+    case RunState::kSucceeded:
+      return "json_extract(run, '$.phase') = 'done' AND json_extract(run, '$.attempts[#-1].end') = 'succeeded'";
+    case RunState::kFailed:
+      return "json_extract(run, '$.phase') = 'done' AND json_extract(run, '$.attempts[#-1].end') NOT IN ('succeeded', "
+             "'killed')";
+    case RunState::kKilled:
+      break;
+  }
+  return "(json_extract(run, '$.phase') = 'cancelled' OR json_extract(run, '$.attempts[#-1].end') = 'killed')";
+}
+
+std::string condition_of(const RunFilter& filter, std::vector<std::string>& texts) {
+  std::vector<std::string> all;
+  const auto equal = [&](std::string_view path, const std::string& value) {
+    if (value.empty()) return;
+    all.push_back(cat("json_extract(job, '", path, "') = ?"));
+    texts.push_back(value);
+  };
+  equal("$.user", filter.user);
+  equal("$.name", filter.name);
+  if (filter.state) all.emplace_back(condition_of(*filter.state));
+  return all.empty() ? "" : cat("WHERE ", base::join(all, " AND "));
 }
 
 // A request: `work` runs on the worker inside a transaction. After its commit the loop wakes `waiting`, unless that was
@@ -296,11 +338,26 @@ class SqliteStore final : public Store {
     });
   }
 
-  net::Task<Result<Page>> page(std::int64_t from, std::int64_t size) override {
-    return run<Page>([from, size](Database& db) -> Result<Page> {
+  net::Task<Result<std::optional<Record>>> find_key(std::string key) override {
+    return run<std::optional<Record>>([key = std::move(key)](Database& db) -> Result<std::optional<Record>> {
+      TM_TRY(auto found, db.select("WHERE key = ?", {}, {key}));
+      if (found.empty()) return std::optional<Record>();
+      return std::optional(std::move(found[0]));
+    });
+  }
+
+  net::Task<Result<void>> drop_key(std::int64_t id) override {
+    return done([id](Database& db) { return db.drop_key(id); });
+  }
+
+  net::Task<Result<Page>> page(std::int64_t from, std::int64_t size, RunFilter filter) override {
+    return run<Page>([from, size, filter = std::move(filter)](Database& db) -> Result<Page> {
+      std::vector<std::string> texts;
+      const std::string where = condition_of(filter, texts);
       Page page;
-      TM_TRY(page.total, db.count());
-      TM_TRY(page.records, db.select("ORDER BY id LIMIT ?1 OFFSET ?2", {size, from}));
+      TM_TRY(page.total, db.count(where, texts));
+      const std::string order = filter.newest_first ? " ORDER BY id DESC" : " ORDER BY id";
+      TM_TRY(page.records, db.select(cat(where, order, " LIMIT ? OFFSET ?"), {size, from}, texts));
       return page;
     });
   }

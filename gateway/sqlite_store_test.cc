@@ -88,7 +88,7 @@ TEST_F(SqliteStoreTest, ManyWritesAtOnceAreAllStored) {
   }
   ASSERT_TRUE(net::testing::run_real_until(loop_, [&] { return scope.running() == 0; }));
   EXPECT_EQ(stored, kMany);
-  EXPECT_EQ(run(store->page(0, 10))->total, kMany);
+  EXPECT_EQ(run(store->page(0, 10, {}))->total, kMany);
 }
 
 }  // namespace

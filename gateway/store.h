@@ -22,6 +22,14 @@ struct Page {
   std::int64_t total = 0;
 };
 
+// Which runs a page contains; empty fields contain every run.
+struct RunFilter {
+  std::string user;
+  std::string name;
+  std::optional<RunState> state{};
+  bool newest_first = false;
+};
+
 class Store {
  public:
   virtual ~Store() = default;
@@ -34,7 +42,9 @@ class Store {
   virtual net::Task<Result<void>> put(const Record& record) = 0;  // run and message
   virtual net::Task<Result<void>> order_cancel(std::int64_t id) = 0;
   virtual net::Task<Result<std::optional<Record>>> find(std::int64_t id) = 0;
-  virtual net::Task<Result<Page>> page(std::int64_t from, std::int64_t size) = 0;
+  virtual net::Task<Result<std::optional<Record>>> find_key(std::string key) = 0;
+  virtual net::Task<Result<void>> drop_key(std::int64_t id) = 0;  // another run may have it
+  virtual net::Task<Result<Page>> page(std::int64_t from, std::int64_t size, RunFilter filter) = 0;
   virtual net::Task<Result<std::vector<Record>>> live() = 0;  // all that are not final
 };
 

@@ -157,7 +157,13 @@ class DyingStore final : public Store {
   }
   net::Task<Result<void>> order_cancel(std::int64_t id) override { return store_->order_cancel(id); }
   net::Task<Result<std::optional<Record>>> find(std::int64_t id) override { return store_->find(id); }
-  net::Task<Result<Page>> page(std::int64_t from, std::int64_t size) override { return store_->page(from, size); }
+  net::Task<Result<std::optional<Record>>> find_key(std::string key) override {
+    return store_->find_key(std::move(key));
+  }
+  net::Task<Result<void>> drop_key(std::int64_t id) override { return store_->drop_key(id); }
+  net::Task<Result<Page>> page(std::int64_t from, std::int64_t size, RunFilter filter) override {
+    return store_->page(from, size, std::move(filter));
+  }
   net::Task<Result<std::vector<Record>>> live() override { return store_->live(); }
 
  private:
@@ -171,8 +177,30 @@ class DyingStore final : public Store {
   std::unique_ptr<Store> store_;
 };
 
+struct Answer {
+  int status = 0;
+  Json body;
+  net::Headers headers;
+};
+
 class World {
  public:
+  // One request at a door.
+  template <class Door>
+  Answer ask(Door& door, std::string method, std::string target, std::string body, std::string key = "") {
+    kube::memory::LocalTransport transport_of_door(
+        loop, [&door](net::HttpExchange& exchange) { return door.handle(exchange); }, "");
+    net::HttpRequest request;
+    request.method = std::move(method);
+    request.target = std::move(target);
+    request.body = std::move(body);
+    if (!key.empty()) request.headers.add("Idempotency-Key", key);
+    const auto response = run(transport_of_door.fetch(std::move(request), 10s));
+    EXPECT_TRUE(response);
+    if (!response) return {};
+    return {response->status, *Json::parse(response->body), response->headers};
+  }
+
   World() {
     char made[] = "/tmp/tidemark-gateway-XXXXXX";
     folder = mkdtemp(made);

@@ -1,0 +1,317 @@
+#include "gateway/kyuubi.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "gateway/door.h"
+#include "policy/route/names.h"
+
+namespace tidemark::gateway {
+namespace {
+
+using base::cat;
+using namespace policy::route;
+
+constexpr std::string_view kKyuubiPath = "/api/v1/batches";
+constexpr std::string_view kIdConf = "kyuubi.batch.id";
+constexpr std::string_view kKyuubiConf = "kyuubi.";
+constexpr std::size_t kUuidLength = 36;
+constexpr std::size_t kRunDigits = 12;  // the last group of a derived id: the run
+
+bool is_uuid(std::string_view text) {
+  if (text.size() != kUuidLength) return false;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const bool dash = at == 8 || at == 13 || at == 18 || at == 23;
+    const char c = text[at];
+    const bool hex = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+    if (dash ? c != '-' : !hex) return false;
+  }
+  return true;
+}
+
+// The groups of a derived id that name the store.
+std::string uuid_prefix(std::string_view store) {
+  std::string digits(store);
+  digits.resize(16, '0');
+  return cat(digits.substr(0, 8), "-", digits.substr(8, 4), "-8", digits.substr(12, 3), "-8", digits.substr(13, 3), "-");
+}
+
+std::string hex12(std::int64_t number) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string out(kRunDigits, '0');
+  for (std::size_t at = kRunDigits; at > 0 && number > 0; number /= 16) {
+    out[--at] = kDigits[static_cast<std::size_t>(number % 16)];
+  }
+  return out;
+}
+
+std::optional<std::int64_t> run_in(std::string_view id, std::string_view store) {
+  const std::string prefix = uuid_prefix(store);
+  if (!is_uuid(id) || !id.starts_with(prefix)) return std::nullopt;
+  std::int64_t number = 0;
+  for (const char c : id.substr(prefix.size())) number = number * 16 + (c <= '9' ? c - '0' : c - 'a' + 10);
+  return number;
+}
+
+void refuse_kyuubi(net::HttpExchange& exchange, int status, std::string_view message) {
+  respond(exchange, status, Json::object({{"message", message}}));
+}
+void refuse_kyuubi(net::HttpExchange& exchange, const Error& error) {
+  const Refusal refusal = refusal_of(error);
+  refuse_kyuubi(exchange, refusal.status, refusal.message);
+}
+
+std::string_view batch_state(const Record& record) {
+  switch (state_of(record.run)) {
+    case RunState::kWaiting:
+      return "PENDING";
+    case RunState::kRunning:
+      return "RUNNING";
+    case RunState::kSucceeded:
+      return "FINISHED";
+    case RunState::kKilled:
+      return record.run.cancel ? "CANCELED" : "ERROR";
+    case RunState::kFailed:
+      break;
+  }
+  return "ERROR";
+}
+
+std::string_view app_state(const Record& record) {
+  switch (state_of(record.run)) {
+    case RunState::kWaiting:
+      return "PENDING";
+    case RunState::kRunning:
+      return "RUNNING";
+    case RunState::kSucceeded:
+      return "FINISHED";
+    case RunState::kKilled:
+      return "KILLED";
+    case RunState::kFailed:
+      break;
+  }
+  const auto end = result_of(record.run);
+  return end && end->end_class == EndClass::kLost ? "NOT_FOUND" : "FAILED";
+}
+
+std::optional<RunState> state_named(std::string_view name) {
+  constexpr std::array<std::pair<std::string_view, RunState>, 5> kStates = {{{"PENDING", RunState::kWaiting},
+                                                                             {"RUNNING", RunState::kRunning},
+                                                                             {"FINISHED", RunState::kSucceeded},
+                                                                             {"ERROR", RunState::kFailed},
+                                                                             {"CANCELED", RunState::kKilled}}};
+  for (const auto& [word, state] : kStates) {
+    if (word == name) return state;
+  }
+  return std::nullopt;
+}
+
+std::int64_t milliseconds(base::WallTime time) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(time.since_epoch).count();
+}
+
+Json rows_of(const std::vector<std::string>& lines, std::int64_t from, std::int64_t size) {
+  Json rows = lines_of(lines, from, size);
+  const auto count = static_cast<std::int64_t>(rows.as_array().size());
+  return Json::object({{"logRowSet", std::move(rows)}, {"rowCount", count}});
+}
+
+}  // namespace
+
+Result<KyuubiBatch> parse_kyuubi_batch(std::string_view body) {
+  TM_TRY(const Json json, Json::parse(body));
+  if (!json.is_object()) return fail(ErrorKind::kInvalid, "an object is expected");
+  KyuubiBatch out;
+  std::string type;
+  for (const auto& [key, value] : json.as_object()) {
+    if (value.is_null()) continue;
+    if (key == "batchType") {
+      TM_TRY(type, read_text(key, value));
+    } else if (key == "resource") {
+      TM_TRY(out.job.file, read_text(key, value));
+    } else if (key == "className") {
+      TM_TRY(out.job.class_name, read_text(key, value));
+    } else if (key == "name") {
+      TM_TRY(out.job.name, read_text(key, value));
+    } else if (key == "args") {
+      TM_TRY(out.job.args, read_texts(key, value));
+    } else if (key == "conf") {
+      TM_TRY_VOID(read_conf(key, value, out.job));
+    } else if (key == "extraResourcesMap" && value.is_object() && value.as_object().empty()) {
+      continue;
+    } else {
+      return fail(ErrorKind::kUnsupported, key, " is not supported");
+    }
+  }
+  type = base::lower(type);
+  if (type != "spark" && type != "pyspark") {
+    return fail(ErrorKind::kInvalid, "batchType: unknown type ", base::in_quotes(type), "; use SPARK or PYSPARK");
+  }
+  if (out.job.file.empty()) return fail(ErrorKind::kInvalid, "resource is required");
+  if (type == "spark" && out.job.class_name.empty()) return fail(ErrorKind::kInvalid, "className is required for SPARK");
+  if ((type == "pyspark") != out.job.is_python()) {
+    return fail(ErrorKind::kInvalid, "resource: ", base::in_quotes(out.job.file), " does not fit to batchType ",
+                base::in_quotes(type));
+  }
+  if (const auto id = out.job.conf.find(std::string(kIdConf)); id != out.job.conf.end()) {
+    out.id = base::lower(id->second);
+    if (!is_uuid(out.id)) return fail(ErrorKind::kInvalid, kIdConf, ": a UUID is expected, found ", id->second);
+  }
+  std::erase_if(out.job.conf, [](const auto& each) { return each.first.starts_with(kKyuubiConf); });
+  if (const auto user = out.job.conf_or("spark.proxyUser", ""); !user.empty()) out.job.user = user;
+  if (out.job.user.empty()) out.job.user = "root";
+  TM_TRY(out.job, checked(std::move(out.job)));
+  return out;
+}
+
+bool Kyuubi::serves(std::string_view path) {
+  return path == kKyuubiPath || path.starts_with(cat(kKyuubiPath, "/"));
+}
+
+std::string Kyuubi::id_of(const Record& record) const {
+  return is_uuid(record.key) ? record.key : cat(uuid_prefix(runs_.store()), hex12(record.id));
+}
+
+net::Task<Result<std::optional<Record>>> Kyuubi::find(std::string_view id) {
+  const std::string lower = base::lower(id);
+  if (const auto run = run_in(lower, runs_.store())) return runs_.find(*run);
+  return runs_.find_key(lower);
+}
+
+Json Kyuubi::batch_of(const Record& record) const {
+  const std::string app_id = runs_.app_id(record);
+  const bool ended = is_final(record.run.phase);
+  return Json::object({{"id", id_of(record)},
+                       {"user", record.job.user},
+                       {"batchType", record.job.is_python() ? "PYSPARK" : "SPARK"},
+                       {"name", record.job.name},
+                       {"appStartTime", 0},
+                       {"appId", app_id.empty() ? Json() : Json(app_id)},
+                       {"appUrl", nullptr},
+                       {"appState", app_state(record)},
+                       {"appDiagnostic", record.message},
+                       {"kyuubiInstance", cat("tidemark-gateway-", runs_.store())},
+                       {"state", batch_state(record)},
+                       {"createTime", milliseconds(record.created)},
+                       {"endTime", ended ? milliseconds(record.run.since) : 0},
+                       {"batchInfo", Json::object()}});
+}
+
+net::Task<void> Kyuubi::create(net::HttpExchange& exchange) {
+  const auto body = co_await exchange.body(kBodyMax);
+  if (!body) {
+    refuse_kyuubi(exchange, body.error().kind == ErrorKind::kExhausted ? 413 : 408, body.error().message);
+    co_return;
+  }
+  if (exchange.head().headers.get("content-type").starts_with("multipart/")) {
+    refuse_kyuubi(exchange, 415, "resourceFile is not supported: name a resource that every node can read");
+    co_return;
+  }
+  auto batch = parse_kyuubi_batch(*body);
+  auto key = idempotency_key(exchange);
+  if (!batch || !key) {
+    refuse_kyuubi(exchange, batch ? key.error() : batch.error());
+    co_return;
+  }
+  const auto added = co_await runs_.add(std::move(batch->job), batch->id.empty() ? *std::move(key) : batch->id);
+  if (!added) {
+    refuse_kyuubi(exchange, added.error());
+    co_return;
+  }
+  Json answer = batch_of(added->record);
+  if (added->existed) answer["batchInfo"]["kyuubi.batch.duplicated"] = Json("true");
+  respond(exchange, 200, answer);
+}
+
+net::Task<void> Kyuubi::list(net::HttpExchange& exchange, const net::Target& target) {
+  RunFilter filter;
+  filter.user = target.get("batchUser");
+  filter.name = target.get("batchName");
+  filter.newest_first = target.get("desc") == "true";
+  if (const auto state = target.get("batchState"); !state.empty()) {
+    filter.state = state_named(state);
+    if (!filter.state) {
+      refuse_kyuubi(exchange, 400, cat("batchState: unknown state ", base::in_quotes(state)));
+      co_return;
+    }
+  }
+  for (const std::string_view refused : {"batchType", "createTime", "endTime"}) {
+    const auto value = target.get(refused);
+    if (value.empty() || value == "0") continue;
+    refuse_kyuubi(exchange, 400, cat(refused, " is not supported"));
+    co_return;
+  }
+  const auto from = std::max<std::int64_t>(base::parse_int(target.get("from")).value_or(0), 0);
+  const auto size = base::parse_int(target.get("size")).value_or(kPageDefault);
+  const auto page = co_await runs_.page(from, std::clamp<std::int64_t>(size, 0, kPageMax), filter);
+  if (!page) {
+    refuse_kyuubi(exchange, page.error());
+    co_return;
+  }
+  Json batches = Json::array();
+  for (const Record& record : page->records) batches.as_array().push_back(batch_of(record));
+  respond(exchange, 200, Json::object({{"from", from}, {"total", page->total}, {"batches", std::move(batches)}}));
+}
+
+net::Task<void> Kyuubi::one(net::HttpExchange& exchange, const net::Target& target, std::string_view rest) {
+  const auto slash = rest.find('/');
+  const std::string id(rest.substr(0, slash));
+  const std::string part(slash == std::string_view::npos ? "" : rest.substr(slash + 1));
+  const std::string method = exchange.head().method;
+  const auto found = co_await find(id);
+  if (!found) {
+    refuse_kyuubi(exchange, found.error());
+    co_return;
+  }
+  if (!*found) {
+    refuse_kyuubi(exchange, 404, cat("Invalid batchId: ", id));
+    co_return;
+  }
+  const Record& record = **found;
+  if (method == "DELETE" && part.empty()) {
+    if (is_final(record.run.phase)) {
+      const std::string message = cat("The batch[", id, "] has been terminated.");
+      respond(exchange, 200, Json::object({{"success", false}, {"msg", message}}));
+      co_return;
+    }
+    const auto cancelled = co_await runs_.cancel(record.id);
+    respond(exchange, 200,
+            Json::object({{"success", cancelled.has_value()}, {"msg", cancelled ? "" : cancelled.error().message}}));
+  } else if (method != "GET") {
+    refuse_kyuubi(exchange, 405, "HTTP 405 Method Not Allowed");
+  } else if (part.empty()) {
+    respond(exchange, 200, batch_of(record));
+  } else if (part == "localLog") {
+    const auto lines = steps_of(record, runs_.app_id(record));
+    const auto from = std::max<std::int64_t>(base::parse_int(target.get("from")).value_or(-1), 0);
+    const auto size = base::parse_int(target.get("size")).value_or(kPageDefault);
+    respond(exchange, 200, rows_of(lines, from, std::clamp<std::int64_t>(size, 0, kPageMax)));
+  } else {
+    refuse_kyuubi(exchange, 404, "HTTP 404 Not Found");
+  }
+}
+
+net::Task<void> Kyuubi::handle(net::HttpExchange& exchange) {
+  const auto target = net::parse_target(exchange.head().target);
+  if (!target) {
+    refuse_kyuubi(exchange, 400, "HTTP 400 Bad Request");
+    co_return;
+  }
+  std::string_view rest = std::string_view(target->path).substr(kKyuubiPath.size());
+  if (rest.starts_with('/')) rest.remove_prefix(1);
+  if (!rest.empty()) {
+    co_await one(exchange, *target, rest);
+  } else if (exchange.head().method == "POST") {
+    co_await create(exchange);
+  } else if (exchange.head().method == "GET") {
+    co_await list(exchange, *target);
+  } else {
+    refuse_kyuubi(exchange, 405, "HTTP 405 Method Not Allowed");
+  }
+}
+
+}  // namespace tidemark::gateway
