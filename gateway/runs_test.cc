@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
+
 #include "gateway/testing/world.h"
 
 namespace tidemark::gateway {
@@ -172,7 +174,7 @@ TEST_F(RunsTest, NoMoreKubernetesMovesWhatWaitsThere) {
   const auto has_place = submit(job());
   ASSERT_TRUE(reaches(waits, Phase::kSubmitted));
   ASSERT_TRUE(reaches(has_place, Phase::kSubmitted));
-  bind(pod_name(has_place));
+  ASSERT_TRUE(bind(pod_name(has_place)));
   ASSERT_TRUE(run(runs->set_no_more_kubernetes(true)));
   EXPECT_TRUE(until([&] { return record(waits).run.attempts.size() == 2; })) << lines;
   EXPECT_TRUE(record(waits).run.attempts[0].end->never_started) << "so its sink need not be safe";
@@ -207,6 +209,142 @@ TEST_F(RunsTest, ResourceManagerThatIsAwayFailsNoRun) {
   rm->away = false;
   rm->finish(pod_name(id), "FAILED", "FAILED", "exitCode: 1");
   EXPECT_EQ(result(id), EndClass::kUser);
+}
+
+// Schedulers, kubelets and a ResourceManager that go on at random, and count the drivers of each run.
+class Drivers {
+ public:
+  Drivers(World& world, std::uint64_t seed) : world_(world), random_(seed) {}
+
+  std::map<std::string, int> starts;  // by run
+  int alive_max = 0;
+
+  void go_on() {
+    for (const Json& pod : world_.pods()) {
+      if (random_() % 2 == 0) go_on(pod);
+    }
+    for (auto& [id, app] : world_.rm->apps) {
+      if (random_() % 4 != 0) continue;
+      if (app.state == "ACCEPTED") {
+        app.state = "RUNNING";
+        started(run_in(app.tags), id);
+      } else if (app.state == "RUNNING") {
+        world_.rm->finish(id, "FINISHED", "SUCCEEDED");
+      }
+      if (app.state != "RUNNING") alive_.erase(id);
+    }
+  }
+
+ private:
+  static std::string run_in(const std::vector<std::string>& tags) {
+    for (const std::string& tag : tags) {
+      if (tag.starts_with("tidemark-run:")) return tag.substr(tag.find(':') + 1);
+    }
+    return "";
+  }
+  void started(const std::string& run, const std::string& driver) {
+    ++starts[run];
+    alive_[driver] = run;
+    std::map<std::string, int> alive_by_run;
+    for (const auto& [id, of] : alive_) alive_max = std::max(alive_max, ++alive_by_run[of]);
+  }
+  bool has_properties(const Json& pod) {
+    const auto name = pod.at("spec", "volumes")->as_array().back().text_at("configMap", "name");
+    const auto bytes = world_.run(world_.client->get(kube::kConfigMaps, "default", name, 10s));
+    return bytes && Json::parse(*bytes)->at("data", "spark.properties") != nullptr;
+  }
+
+  void go_on(const Json& pod) {
+    const std::string name(pod.text_at("metadata", "name"));
+    const std::string uid(pod.text_at("metadata", "uid"));
+    const std::string label(pod.text_at("metadata", "labels", "tidemark.io/run"));
+    const std::string_view phase = pod.text_at("status", "phase");
+    const bool deleted = pod.at("metadata", "deletionTimestamp") != nullptr;
+    if (pod.text_at("spec", "nodeName").empty()) {
+      if (!deleted) world_.bind(name);
+    } else if (phase == "Running") {
+      if (!deleted && random_() % 2 == 0) return;
+      alive_.erase(uid);
+      if (deleted) {
+        world_.end_driver(name, 143);
+      } else if (random_() % 2 == 0) {
+        world_.end_driver(name, 0);
+      } else {
+        world_.end_driver(name, 143, R"("reason":"Evicted",)");
+        remove(name);
+      }
+    } else if (deleted) {
+      if (phase == "Pending") world_.end_driver(name, 137);
+      remove(name);
+    } else if (phase == "Pending" && has_properties(pod)) {
+      started(label.substr(label.find('-') + 1), uid);
+      world_.start_driver(name);
+    }
+  }
+  // As a kubelet does when the containers are gone.
+  void remove(const std::string& name) {
+    kube::WriteOptions in;
+    in.ns = "default";
+    in.grace_period_s = 0;
+    (void)world_.run(world_.client->remove(kube::kPods, name, "", in, 10s));
+  }
+
+  World& world_;
+  std::mt19937_64 random_;
+  std::map<std::string, std::string> alive_;  // run by driver
+};
+
+// Lost requests, lost answers, requests that arrive late, kill -9 at any moment, evictions, full clusters, cancels.
+TEST(LossyGateway, StartsNoDriverTwice) {
+  constexpr std::uint64_t kSeeds = 12;
+  int starts = 0;
+  int moved = 0;
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+    SCOPED_TRACE(seed);
+    World world;
+    std::mt19937_64 random(seed);
+    Drivers drivers(world, seed);
+    world.options.admission_limit = std::chrono::milliseconds(random() % 200);
+    world.end();
+    world.begin();
+    world.lossy->lost_percent = 30;
+    std::map<std::string, bool> safe;
+    for (int i = 0; i < 3; ++i) {
+      const bool is_safe = random() % 2 == 0;
+      const auto added = world.run(world.runs->add(job(is_safe ? kSafe : std::map<std::string, std::string>()), ""));
+      ASSERT_TRUE(added);
+      safe[base::cat(added->record.id)] = is_safe;
+    }
+    const auto all_ended = [&] {
+      return std::ranges::all_of(safe, [&](const auto& run) {
+        return is_final(world.record(*base::parse_int(run.first)).run.phase);
+      });
+    };
+    for (int step = 0; step < 400 && !all_ended(); ++step) {
+      world.rm->loses_replies = random() % 4 == 0;
+      if (random() % 8 == 0) {
+        world.end();
+        world.begin();
+      }
+      if (random() % 60 == 0) (void)world.run(world.runs->cancel(static_cast<std::int64_t>(1 + random() % 3)));
+      world.until([] { return false; }, std::chrono::milliseconds(random() % 6));
+      drivers.go_on();
+      if (step == 300) world.lossy->lost_percent = 0;
+    }
+    EXPECT_TRUE(all_ended()) << world.lines.substr(world.lines.size() > 4000 ? world.lines.size() - 4000 : 0);
+    world.until([] { return false; }, 80ms);  // what is late arrives
+    for (int i = 0; i < 6; ++i) drivers.go_on();
+    EXPECT_LE(drivers.alive_max, 1);
+    for (const auto& [run, count] : drivers.starts) {
+      EXPECT_LE(count, safe.at(run) ? 2 : 1) << "run " << run;
+      starts += count;
+    }
+    for (const auto& [run, is_safe] : safe) {
+      moved += static_cast<int>(world.record(*base::parse_int(run)).run.attempts.size()) - 1;
+    }
+  }
+  EXPECT_GT(starts, static_cast<int>(kSeeds));
+  EXPECT_GT(moved, 5) << "the test has moves in it";
 }
 
 // kill -9 at each write of a run, before and after it: one driver, and the run ends.

@@ -90,7 +90,12 @@ class ResourceManagerTwin {
       submit(*Json::parse(*body));
       exchange.respond(loses_replies ? 500 : 202, "application/json", "");
     } else if (method == "PUT") {
-      App& app = apps.at(rest.substr(1, rest.rfind('/') - 1));
+      const auto at = apps.find(rest.substr(1, rest.rfind('/') - 1));
+      if (at == apps.end()) {
+        exchange.respond(404, "application/json", "{}");
+        co_return;
+      }
+      App& app = at->second;
       if (app.state == "ACCEPTED" || app.state == "RUNNING") app.state = app.final_status = "KILLED";
       exchange.respond(202, "application/json", R"({"state":"KILLED"})");
     } else if (!rest.empty()) {
@@ -177,6 +182,45 @@ class DyingStore final : public Store {
   std::unique_ptr<Store> store_;
 };
 
+// Loses requests and answers of writes, in front of a working transport. A lost request may arrive later.
+class LossyTransport final : public net::HttpTransport {
+ public:
+  LossyTransport(net::EventLoop& loop, net::HttpTransport& inner, base::Random random)
+      : loop_(loop), inner_(inner), random_(random), scope_(loop) {}
+
+  std::uint64_t lost_percent = 0;
+
+  net::Task<Result<net::HttpResponse>> fetch(net::HttpRequest request, base::Duration limit) override {
+    if (request.method == "GET" || random_.next() % 100 >= lost_percent) {
+      co_return co_await inner_.fetch(std::move(request), limit);
+    }
+    switch (random_.next() % 3) {
+      case 0:
+        break;
+      case 1:
+        (void)co_await inner_.fetch(std::move(request), limit);
+        break;
+      default:
+        scope_.spawn(deliver(std::move(request), std::chrono::milliseconds(random_.next() % 60), limit));
+    }
+    co_return fail(ErrorKind::kUnavailable, "lost");
+  }
+  net::Task<Result<std::unique_ptr<net::HttpStream>>> open(net::HttpRequest request, base::Duration limit) override {
+    return inner_.open(std::move(request), limit);
+  }
+
+ private:
+  net::Task<void> deliver(net::HttpRequest request, base::Duration after, base::Duration limit) {
+    co_await loop_.sleep(after);
+    (void)co_await inner_.fetch(std::move(request), limit);
+  }
+
+  net::EventLoop& loop_;
+  net::HttpTransport& inner_;
+  base::Random random_;
+  net::Scope scope_;
+};
+
 struct Answer {
   int status = 0;
   Json body;
@@ -208,10 +252,8 @@ class World {
     config.priority_classes = {{"koord-batch", 5500}};
     server = *kube::memory::Server::open(loop, log, config, nullptr);
     transport = std::make_unique<kube::memory::LocalTransport>(loop, server->handler(), "test");
-    kube::ClientConfig fast;
-    fast.queries_per_second = 10'000;
-    fast.burst = 10'000;
-    client = std::make_unique<kube::Client>(loop, *transport, [] { return std::string(); }, fast, base::Random(1));
+    lossy = std::make_unique<LossyTransport>(loop, *transport, base::Random(4));
+    client = client_over(*transport);
     rm = std::make_unique<ResourceManagerTwin>(loop, log);
     options.look_interval = 2ms;
     options.retry_first = 2ms;
@@ -226,6 +268,13 @@ class World {
   World(const World&) = delete;
   World& operator=(const World&) = delete;
 
+  std::unique_ptr<kube::Client> client_over(net::HttpTransport& over) {
+    kube::ClientConfig fast;
+    fast.queries_per_second = 10'000;
+    fast.burst = 10'000;
+    return std::make_unique<kube::Client>(loop, over, [] { return std::string(); }, fast, base::Random(1));
+  }
+
   // Starts the gateway on the same directory, as the next process does.
   void begin() {
     store = std::make_unique<DyingStore>(loop, *open_sqlite_store(loop, folder + "/runs.db", 7));
@@ -235,7 +284,8 @@ class World {
     const auto on_change = [this](std::int64_t run) { runs->wake(run); };
     KubernetesOptions kubernetes_options;
     kubernetes_options.master = "https://127.0.0.1:6443";
-    kubernetes = std::make_unique<KubernetesSide>(loop, *client, log, *metrics, base::Random(3), kubernetes_options,
+    gateway_client = client_over(*lossy);
+    kubernetes = std::make_unique<KubernetesSide>(loop, *gateway_client, log, *metrics, base::Random(3), kubernetes_options,
                                                   KubernetesSide::Owner{store->instance(), is_live, on_change});
     YarnOptions yarn_options;
     yarn_options.spark_jars = "local:/opt/spark/jars/*";
@@ -252,6 +302,7 @@ class World {
     kubernetes.reset();
     yarn.reset();
     store.reset();
+    gateway_client.reset();
   }
 
   template <class T>
@@ -288,7 +339,7 @@ class World {
     return run(client->get(kind, "default", name, 10s)).has_value();
   }
   // As a scheduler does.
-  void bind(const std::string& pod) {
+  bool bind(const std::string& pod) {
     kube::WriteOptions in;
     in.ns = "default";
     in.subresource = "binding";
@@ -297,7 +348,7 @@ class World {
         base::cat(R"({"apiVersion":"v1","kind":"Binding","metadata":{"name":")", pod,
                   R"("},"target":{"apiVersion":"v1","kind":"Node","name":"n"}})"),
         in, pod, 10s));
-    EXPECT_TRUE(done) << (done ? "" : done.error().message);
+    return done.has_value();
   }
   // As a kubelet reports it.
   void set_status(const std::string& pod, const std::string& status) {
@@ -329,7 +380,9 @@ class World {
   std::string folder;
   std::unique_ptr<kube::memory::Server> server;
   std::unique_ptr<kube::memory::LocalTransport> transport;
+  std::unique_ptr<LossyTransport> lossy;  // of the gateway
   std::unique_ptr<kube::Client> client;
+  std::unique_ptr<kube::Client> gateway_client;
   std::unique_ptr<ResourceManagerTwin> rm;
   std::set<std::string> pods_started;
   RunsOptions options;
