@@ -25,6 +25,7 @@ constexpr std::string_view kConfVolume = "spark-conf-volume-driver";
 constexpr std::size_t kLabelMax = 63;
 constexpr std::string_view kServiceSuffix = "-driver-svc";
 constexpr std::int64_t kOverheadMinMib = 384;
+constexpr std::int64_t kPortMax = 65535;
 constexpr int kFileMode = 0644;
 
 constexpr std::string_view kDriver = "spark.kubernetes.driver.";
@@ -402,6 +403,10 @@ std::string not_for_kubernetes(const SparkJob& job, const KubernetesOptions& opt
     for (const auto prefix : kUntranslated) {
       if (key.starts_with(prefix)) return cat(key, " is not supported");
     }
+  }
+  for (const std::string_view key : {"spark.driver.port", "spark.driver.blockManager.port", "spark.ui.port"}) {
+    const auto port = base::parse_int(job.conf_or(key, "1"));
+    if (!port || *port < 1 || *port > kPortMax) return cat(key, " must be a port from 1 to ", kPortMax);
   }
   for (const auto& [key, settings] : volume_settings(job)) {
     if (std::ranges::find(kVolumeTypes, key.first) != kVolumeTypes.end()) continue;

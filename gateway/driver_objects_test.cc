@@ -188,6 +188,9 @@ TEST(DriverObjects, NamesOfAnyJobAreValid) {
 TEST(DriverObjects, UntranslatedPropertyIsNamed) {
   SparkJob job = small_job();
   EXPECT_EQ(not_for_kubernetes(job, options()), "");
+  job.conf["spark.driver.port"] = "0";
+  EXPECT_EQ(not_for_kubernetes(job, options()), "spark.driver.port must be a port from 1 to 65535");
+  job.conf.erase("spark.driver.port");
   job.conf["spark.kubernetes.driver.podTemplateFile"] = "x";
   EXPECT_EQ(not_for_kubernetes(job, options()), "spark.kubernetes.driver.podTemplateFile is not supported");
   job.conf.clear();

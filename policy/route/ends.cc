@@ -11,6 +11,10 @@ namespace {
 constexpr std::int64_t kExceededExecutorFailures = 11;
 
 constexpr std::array<std::string_view, 3> kNodeReasons = {"Evicted", "NodeLost", "Preempting"};
+// A kubelet refuses a pod that was bound to it, for example because the node sells less by now. No container starts.
+constexpr std::array<std::string_view, 4> kRefusedByKubelet = {"UnexpectedAdmissionError", "NodeAffinity",
+                                                               "TopologyAffinityError", "NodePorts"};
+constexpr std::string_view kOutOf = "OutOf";  // OutOfcpu, OutOfkubernetes.io/batch-memory
 constexpr std::array<std::string_view, 5> kImageReasons = {"ErrImagePull", "ImagePullBackOff", "InvalidImageName",
                                                            "ErrImageNeverPull", "RegistryUnavailable"};
 // What a ResourceManager says of a master whose container it took or whose node it lost. Exit codes of YARN's
@@ -18,6 +22,12 @@ constexpr std::array<std::string_view, 5> kImageReasons = {"ErrImagePull", "Imag
 constexpr std::array<std::string_view, 5> kLostMasters = {"exitCode: -100", "exitCode: -101", "exitCode: -102",
                                                           "Container preempted by scheduler",
                                                           "Container released on a *lost* node"};
+
+bool refused_by_kubelet(const DriverPod& pod) {
+  return pod.phase == "Failed" && !pod.exit_code &&
+         (pod.reason.starts_with(kOutOf) ||
+          std::ranges::find(kRefusedByKubelet, pod.reason) != kRefusedByKubelet.end());
+}
 
 bool taken_by_cluster(const DriverPod& pod) {
   return !pod.disruption.empty() || std::ranges::find(kNodeReasons, pod.reason) != kNodeReasons.end();
@@ -36,6 +46,7 @@ EndClass class_of_failure(const DriverPod& pod) {
 Observation observe(const DriverPod& pod) {
   if (pod.exit_code == 0) return {DriverState::kEnded, End{EndClass::kSucceeded, 0}};
   if (pod.phase == "Succeeded") return {DriverState::kEnded, End{EndClass::kSucceeded, pod.exit_code}};
+  if (refused_by_kubelet(pod)) return {DriverState::kEnded, End{EndClass::kAdmission, std::nullopt, true}};
   if (pod.exit_code || pod.phase == "Failed") {
     return {DriverState::kEnded, End{class_of_failure(pod), pod.exit_code}};
   }

@@ -71,6 +71,16 @@ TEST(RouteEnds, DeletedPodWithoutANodeIsGone) {
   EXPECT_EQ(observe(pod).state, DriverState::kAdmitted);
 }
 
+// The node sold less between the binding and the kubelet's own check.
+TEST(RouteEnds, DriverThatTheKubeletRefusesNeverStarted) {
+  DriverPod pod;
+  pod.phase = "Failed";
+  pod.has_node = true;
+  pod.reason = "OutOfkubernetes.io/batch-memory";
+  EXPECT_EQ(class_of(pod), EndClass::kAdmission);
+  EXPECT_TRUE(observe(pod).end->never_started);
+}
+
 TEST(RouteEnds, ImageThatCannotBePulledIsSeen) {
   DriverPod pod;
   pod.has_node = true;

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from driver import maven_jars, node, packages, processes
+from driver import maven_jars, node, packages, processes, python_packages
 from driver.console import Failed, loud, say, step
 from driver.paths import LOGS, PYTHON_PATH
 
@@ -31,7 +31,16 @@ def provide() -> tuple[dict[str, str], str]:
     shared, remedy = node.provide()
     if remedy:
         loud(f"no node can be made here, which tests of yarn skip: {remedy}")
-    return {**shared, **hadoop, **_classes(hadoop), "TIDEMARK_SPARK_JARS": str(spark), "TIDEMARK_TEST_KEPT_LOGS": str(LOGS / "yarn")}, ""
+    return {**shared, **hadoop, **_classes(hadoop), **_clients(), "TIDEMARK_SPARK_JARS": str(spark), "TIDEMARK_TEST_KEPT_LOGS": str(LOGS / "yarn")}, ""
+
+
+def _clients() -> dict[str, str]:
+    """The Python that has the clients of the gateway. Their tests are skipped without it."""
+    try:
+        return {"TIDEMARK_GATEWAY_CLIENTS": str(python_packages.GATEWAY_CLIENTS.provide())}
+    except Failed as error:
+        loud(f"tests of the gateway's clients are skipped: {error}")
+        return {}
 
 
 def _classes(hadoop: dict[str, str]) -> dict[str, str]:

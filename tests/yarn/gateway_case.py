@@ -70,9 +70,15 @@ class GatewayCase(unittest.TestCase):
     def applications(self) -> list[dict]:
         return (self.yarn.rm.get("/ws/v1/cluster/apps")["apps"] or {}).get("app", [])
 
+    def drivers(self) -> list[dict]:
+        self.api.close()  # the server may have closed an idle connection
+        return must(self.api.request("GET", f"{PODS}?labelSelector=spark-role%3Ddriver"))["items"]
+
     def driver(self) -> dict | None:
-        pods = must(self.api.request("GET", f"{PODS}?labelSelector=spark-role%3Ddriver"))["items"]
-        return pods[0] if pods else None
+        return next(iter(self.drivers()), None)
+
+    def driver_of(self, number: int) -> dict | None:
+        return next((pod for pod in self.drivers() if pod["metadata"]["labels"]["tidemark.io/run"].endswith(f"-{number}")), None)
 
     def set_status(self, pod: dict, status: dict) -> None:
         must(self.api.request("PATCH", f"{PODS}/{pod['metadata']['name']}/status", {"status": status}, content=MERGE))

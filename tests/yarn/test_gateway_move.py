@@ -16,11 +16,12 @@ from cluster.colocation import MERGE, must
 from cluster.tidemark_process import wait_for
 from node.test_node import new_node
 from support.patience import PATIENCE_S
+from support.ports import free
 from yarn.gateway_case import CONFIGS, PODS, GatewayCase
 from yarn.spark_pods import IMAGE, SparkPods
 
 ROWS, FREE_TASKS = 800, 4  # as WrittenRows.java
-LIMIT_S = 2 * PATIENCE_S
+LIMIT_S = 80
 
 
 class Move(GatewayCase):
@@ -30,7 +31,9 @@ class Move(GatewayCase):
         cls.node = cls.enterClassContext(new_node())
         cls.token = Path(os.environ["TIDEMARK_TEST_TOKEN_FILE"])
         cls.authority = Path(os.environ["TIDEMARK_TEST_CA_FILE"])
-        folders = [cls.yarn.layout.folder, cls.token.parent, cls.authority.parent]
+        batch = {"kubernetes.io/batch-cpu": "8k", "kubernetes.io/batch-memory": "8Gi"}
+        must(cls.api.request("PATCH", f"/api/v1/nodes/{cls.node.name}/status", {"status": {"capacity": batch, "allocatable": batch}}, content=MERGE))
+        folders = sorted({cls.yarn.layout.folder, cls.token.parent, cls.authority.parent})
         cls.enterClassContext(SparkPods(cls.api, cls.node.name, folders, Path(cls.folder)))
         cls.addClassCleanup(cls.end_pods)
 
@@ -53,16 +56,17 @@ class Move(GatewayCase):
     def post_rows(self, **conf: str) -> int:
         mounted = "spark.kubernetes.authenticate.driver.mounted"
         server = os.environ["TIDEMARK_TEST_SERVER"]
+        driver_port, blocks_port = free(2)  # the pods use the machine's network
         return self.ask("POST", "/batches", {
             "file": f"local://{self.jar}", "className": "WrittenRows", "args": [f"file://{self.output}", str(ROWS), str(self.go)], "name": "written rows",
             "driverMemory": "512m", "executorMemory": "512m", "numExecutors": 1, "executorCores": 1,
             "conf": {
-                "spark.kubernetes.container.image": IMAGE, "spark.kubernetes.container.image.pullPolicy": "Never", "spark.ui.enabled": "false", "spark.driver.port": "0",
+                "spark.kubernetes.container.image": IMAGE, "spark.kubernetes.container.image.pullPolicy": "Never", "spark.ui.enabled": "false", "spark.driver.port": str(driver_port), "spark.driver.blockManager.port": str(blocks_port),
                 "spark.kubernetes.driver.master": server, f"{mounted}.oauthTokenFile": str(self.token), f"{mounted}.caCertFile": str(self.authority),
                 "spark.yarn.stagingDir": f"file://{self.yarn.layout.scratch}/staging", "spark.yarn.appMasterEnv.SPARK_LOCAL_IP": "127.0.0.1",
                 "spark.executorEnv.SPARK_LOCAL_IP": "127.0.0.1", **conf,
             },
-        })
+        })["id"]
 
     def committed(self) -> int:
         return len(list(self.output.glob("_temporary/0/task_*")))
@@ -81,8 +85,13 @@ class Move(GatewayCase):
         return "\n".join([self.gateway.log[-3000:], *states, *logs])
 
     def wait(self, question, what: str):
+        def unless_ended():
+            if (answer := question()) or self.batch(self.number)["state"] not in ("dead", "killed"):
+                return answer
+            raise AssertionError(f"the run ended before {what}")
+
         try:
-            return wait_for(question, what, self.gateway, LIMIT_S)
+            return wait_for(unless_ended, what, self.gateway, LIMIT_S)
         except AssertionError as error:
             raise AssertionError(f"{error}\n{self.why()}")
 
@@ -91,7 +100,7 @@ class Move(GatewayCase):
 
     def test_an_evicted_job_finishes_on_yarn_with_each_row_once(self):
         self.begin()
-        number = self.post_rows(**{"spark.tidemark.side": "kubernetes", "spark.tidemark.rerunSafe": "true"})
+        number = self.number = self.post_rows(**{"spark.tidemark.side": "kubernetes", "spark.tidemark.rerunSafe": "true"})
         self.wait(lambda: self.committed() == FREE_TASKS, "four committed tasks on Kubernetes")
         driver = self.driver()
         executor = self.wait(self.running_executor, "an executor pod")

@@ -1,0 +1,102 @@
+"""kill -9 of a real gateway in every state of its runs, between a real API server and a real ResourceManager: each run has one driver. And outages: an API server and a
+ResourceManager that are away for some time fail no run. No NodeManager and no kubelet run: the test reports the status of driver pods."""
+
+import os
+import re
+import subprocess
+import time
+import unittest
+from collections import Counter
+
+from cluster.tidemark_process import wait_for
+from support.patience import PATIENCE_S
+from yarn.gateway_case import GatewayCase
+
+PHASES = ["received", "queued", "routed", "reserved", "submitted", "running", "ending", "done"]  # of a run on Kubernetes
+ROUNDS = int(os.environ.get("TIDEMARK_GATEWAY_ROUNDS", "3"))  # kills in each phase
+AWAY_S = 5
+SUCCEEDED = {"exitCode": 0, "reason": "Completed", "startedAt": None, "finishedAt": None}
+
+
+class Kills(GatewayCase):
+    TOTALS = []
+
+    def post_everywhere(self) -> dict[int, str]:
+        """One run on each side, by their ids."""
+        return {self.post(**{"spark.tidemark.side": side}): side for side in ("kubernetes", "yarn")}
+
+    def phase_of(self, number: int) -> str:
+        """The last phase in the log of the gateway; received before the first line."""
+        found = re.findall(rf"run changed run={number} phase=(\w+)", self.gateway.log)
+        return found[-1] if found else "received"
+
+    def pods_of(self, number: int) -> list[dict]:
+        return [pod for pod in self.drivers() if pod["metadata"]["labels"]["tidemark.io/run"].endswith(f"-{number}")]
+
+    def go_on(self, numbers) -> None:
+        """What a kubelet and a ResourceManager do next with the drivers of these runs."""
+        for number in numbers:
+            for pod in self.pods_of(number):
+                if self.batch(number)["state"] == "running" and pod["status"]["phase"] == "Running":
+                    self.set_status(pod, {"phase": "Succeeded", "containerStatuses": [self.status_of("terminated", SUCCEEDED)]})
+                elif pod["status"]["phase"] == "Pending":
+                    self.set_status(pod, {"phase": "Running", "containerStatuses": [self.status_of("running", {"startedAt": None})]})
+        for each in self.applications():
+            run = int(re.search(r"tidemark-run:(\d+)", each["applicationTags"])[1])
+            if run in numbers and each["state"] == "ACCEPTED" and self.batch(run)["attempts"][-1]["handle"]:
+                self.yarn.rm.ask(f"/ws/v1/cluster/apps/{each['id']}/state", "PUT", {"state": "KILLED"})
+
+    def test_each_run_has_one_driver_however_often_the_gateway_is_killed(self):
+        self.begin()
+        runs: dict[int, str] = {}
+        kills: Counter[str] = Counter()
+        for phase in PHASES * ROUNDS:
+            posted = self.post_everywhere()
+            runs |= posted
+            on_kubernetes = next(number for number, side in posted.items() if side == "kubernetes")
+            deadline = time.monotonic() + PATIENCE_S
+            while PHASES.index(self.phase_of(on_kubernetes)) < PHASES.index(phase):
+                self.assertLess(time.monotonic(), deadline, self.gateway.log[-3000:])
+                if PHASES.index(self.phase_of(on_kubernetes)) >= PHASES.index("submitted"):
+                    self.go_on(posted)
+            kills[self.phase_of(on_kubernetes)] += 1
+            self.gateway.kill()
+            self.begin()
+        deadline = time.monotonic() + PATIENCE_S
+        while any(self.batch(number)["state"] not in ("success", "killed") for number in runs):
+            self.assertLess(time.monotonic(), deadline, self.gateway.log[-3000:])
+            self.go_on(runs)
+        print(f"kills by the phase of the run on Kubernetes: {dict(kills)}; {len(runs)} runs")
+        tags = Counter(re.search(r"tidemark-run:(\d+)", each["applicationTags"])[1] for each in self.applications())
+        for number, side in runs.items():
+            self.assertEqual(1 if side == "kubernetes" else 0, len(self.pods_of(number)), number)
+            self.assertEqual(1 if side == "yarn" else 0, tags[str(number)], number)
+            self.assertEqual("success" if side == "kubernetes" else "killed", self.batch(number)["state"])
+
+    def test_sides_that_are_away_fail_no_run(self):
+        control = lambda what: subprocess.run([os.environ["TIDEMARK_TEST_CLUSTER_CONTROL"], what, "apiserver"], check=True, stdin=subprocess.DEVNULL, timeout=PATIENCE_S)
+        self.begin("--admission-limit=2s")
+        runs = self.post_everywhere()
+        on_kubernetes, on_yarn = runs
+        wait_for(lambda: self.phase_of(on_yarn) == "submitted", "an application", self.gateway)
+        wait_for(lambda: self.pods_of(on_kubernetes), "a driver pod", self.gateway)
+        self.go_on([on_kubernetes])
+        wait_for(lambda: self.batch(on_kubernetes)["state"] == "running", "a running driver", self.gateway)
+        control("kill")
+        self.yarn.rm.kill()
+        waiting = self.post(**{"spark.tidemark.side": "kubernetes"})  # taken while its side is away
+        time.sleep(AWAY_S)
+        states = {number: self.batch(number)["state"] for number in (*runs, waiting)}
+        self.assertEqual({on_kubernetes: "running", on_yarn: "starting", waiting: "starting"}, states, self.gateway.log[-3000:])
+        control("start")
+        self.yarn.rm.start()
+        wait_for(lambda: self.pods_of(waiting), "the driver pod of the run that waited", self.gateway)
+        for pod in self.pods_of(on_kubernetes):
+            self.set_status(pod, {"phase": "Succeeded", "containerStatuses": [self.status_of("terminated", SUCCEEDED)]})
+        self.assertEqual("success", self.wait_ended(on_kubernetes)["state"])
+        # This ResourceManager keeps nothing over a restart: the run ends as lost, after the grace time, and never as failed by the job.
+        self.assertEqual("starting", self.batch(on_yarn)["state"])
+
+
+if __name__ == "__main__":
+    unittest.main()
