@@ -30,9 +30,9 @@ export SPARK_LOCAL_IP=127.0.0.1
 java="{java} {opened} -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData -Djava.net.preferIPv4Stack=true -Djava.io.tmpdir=$SPARK_LOCAL_DIRS -cp {jars}/*"
 case $role in
   driver)
-    exec $java -Xmx384m org.apache.spark.deploy.SparkSubmit --conf spark.driver.bindAddress=127.0.0.1 --deploy-mode client "$@" ;;
+    exec $java -Xmx512m org.apache.spark.deploy.SparkSubmit --conf spark.driver.bindAddress=127.0.0.1 --deploy-mode client "$@" ;;
   executor)
-    exec $java -Xmx384m org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend --driver-url $SPARK_DRIVER_URL --executor-id $SPARK_EXECUTOR_ID \\
+    exec $java -Xmx512m org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend --driver-url $SPARK_DRIVER_URL --executor-id $SPARK_EXECUTOR_ID \\
       --cores $SPARK_EXECUTOR_CORES --app-id $SPARK_APPLICATION_ID --hostname 127.0.0.1 --resourceProfileId $SPARK_RESOURCE_PROFILE_ID --podName $SPARK_EXECUTOR_POD_NAME ;;
 esac
 """
