@@ -73,8 +73,8 @@ std::vector<std::string> steps_of(const Record& record, const std::string& app_i
   out.push_back(cat(base::format_rfc3339(record.created), " run ", record.id, " received"));
   for (std::size_t at = 0; at < record.run.attempts.size(); ++at) {
     const Attempt& attempt = record.run.attempts[at];
-    out.push_back(
-        cat("attempt ", at + 1, " on ", name_of(attempt.side), ": ", policy::route::text_of(reason_of(attempt.reason))));
+    out.push_back(cat("attempt ", at + 1, " on ", name_of(attempt.side), ": ",
+                      policy::route::text_of(reason_of(attempt.reason))));
     if (!attempt.handle.empty()) {
       out.push_back(cat("attempt ", at + 1, attempt.side == Side::kKubernetes ? ": pod name: " : ": ", attempt.handle));
     }

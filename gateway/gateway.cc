@@ -11,6 +11,7 @@
 #include "gateway/sqlite_store.h"
 #include "gateway/yarn_side.h"
 #include "net/http_server.h"
+#include "net/loopback.h"
 
 namespace tidemark::gateway {
 namespace {
@@ -52,6 +53,11 @@ class RunningGateway final : public Gateway {
   }
 
   Result<void> listen(net::EventLoop& loop, const std::string& address) {
+    if (!net::is_loopback_host(address)) {
+      return fail(ErrorKind::kInvalid, "--listen ", address,
+                  ": the gateway does not authenticate its callers yet, so it serves only this machine; use "
+                  "127.0.0.1:PORT");
+    }
     net::HttpServerConfig config;
     config.listen = address;
     TM_TRY(server_, net::HttpServer::listen(loop, log_, std::move(config),
@@ -77,9 +83,19 @@ class RunningGateway final : public Gateway {
     ready_ = true;
   }
 
+  // Pages of other sites must not submit jobs from a browser on this machine.
+  static bool is_foreign(const net::HttpRequest& request) {
+    const std::string_view host = request.headers.get("host");
+    const std::string_view origin = request.headers.get("origin");
+    return !net::is_loopback_host(host) || (!origin.empty() && origin != cat("http://", host));
+  }
+
   net::Task<void> handle(net::HttpExchange& exchange) {
     const std::string path = exchange.head().target.substr(0, exchange.head().target.find('?'));
-    if (path == "/healthz") {
+    if (is_foreign(exchange.head())) {
+      exchange.respond(403, "application/json",
+                       R"({"msg":"the gateway serves only this machine, and no pages of other sites"})");
+    } else if (path == "/healthz") {
       exchange.respond(200, "text/plain", "ok\n");
     } else if (path == "/metrics") {
       exchange.respond(200, "text/plain; version=0.0.4", metrics_.text());

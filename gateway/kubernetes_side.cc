@@ -243,8 +243,8 @@ net::Task<Result<void>> KubernetesSide::fence(const DriverNames& names) {
       auto removed = co_await client_.remove(kube::kConfigMaps, names.config_map, "", in(names.ns), kCallLimit);
       if (!done_or_gone(removed)) co_return removed;
     }
-    auto created =
-        co_await client_.create(kube::kConfigMaps, fence_object(names, owner_.store).dump(), in(names.ns), "", kCallLimit);
+    auto created = co_await client_.create(kube::kConfigMaps, fence_object(names, owner_.store).dump(), in(names.ns),
+                                           "", kCallLimit);
     if (created) co_return Result<void>();
     if (created.error().kind != ErrorKind::kAlreadyExists) co_return fail(std::move(created).error());
   }

@@ -37,7 +37,8 @@ bool is_uuid(std::string_view text) {
 std::string uuid_prefix(std::string_view store) {
   std::string digits(store);
   digits.resize(16, '0');
-  return cat(digits.substr(0, 8), "-", digits.substr(8, 4), "-8", digits.substr(12, 3), "-8", digits.substr(13, 3), "-");
+  return cat(digits.substr(0, 8), "-", digits.substr(8, 4), "-8", digits.substr(12, 3), "-8", digits.substr(13, 3),
+             "-");
 }
 
 std::string hex12(std::int64_t number) {
@@ -152,7 +153,8 @@ Result<KyuubiBatch> parse_kyuubi_batch(std::string_view body) {
     return fail(ErrorKind::kInvalid, "batchType: unknown type ", base::in_quotes(type), "; use SPARK or PYSPARK");
   }
   if (out.job.file.empty()) return fail(ErrorKind::kInvalid, "resource is required");
-  if (type == "spark" && out.job.class_name.empty()) return fail(ErrorKind::kInvalid, "className is required for SPARK");
+  if (type == "spark" && out.job.class_name.empty())
+    return fail(ErrorKind::kInvalid, "className is required for SPARK");
   if ((type == "pyspark") != out.job.is_python()) {
     return fail(ErrorKind::kInvalid, "resource: ", base::in_quotes(out.job.file), " does not fit to batchType ",
                 base::in_quotes(type));

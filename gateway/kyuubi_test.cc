@@ -100,8 +100,9 @@ TEST_F(KyuubiTest, RefusesByName) {
   EXPECT_TRUE(refused(R"({"batchType":"SPARK","resource":"local:///x.jar","className":"X",)"
                       R"("conf":{"kyuubi.batch.id":"7"}})")
                   .contains("a UUID is expected"));
-  EXPECT_TRUE(refused(R"({"batchType":"SPARK","resource":"local:///x.jar","className":"X","extraResourcesMap":{"a":1}})")
-                  .contains("extraResourcesMap is not supported"));
+  EXPECT_TRUE(
+      refused(R"({"batchType":"SPARK","resource":"local:///x.jar","className":"X","extraResourcesMap":{"a":1}})")
+          .contains("extraResourcesMap is not supported"));
   EXPECT_EQ(ask("GET", "/api/v1/batches?batchType=SPARK").status, 400);
 }
 

@@ -316,9 +316,8 @@ TEST(LossyGateway, StartsNoDriverTwice) {
       safe[base::cat(added->record.id)] = is_safe;
     }
     const auto all_ended = [&] {
-      return std::ranges::all_of(safe, [&](const auto& run) {
-        return is_final(world.record(*base::parse_int(run.first)).run.phase);
-      });
+      return std::ranges::all_of(
+          safe, [&](const auto& run) { return is_final(world.record(*base::parse_int(run.first)).run.phase); });
     };
     for (int step = 0; step < 400 && !all_ended(); ++step) {
       world.rm->loses_replies = random() % 4 == 0;

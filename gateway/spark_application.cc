@@ -149,8 +149,8 @@ Result<void> read_pod(const std::string& place, const Json& value, bool driver, 
 Result<void> check_restarts(const Json& value) {
   const std::string_view type = value.text_at("type");
   if (type.empty() || type == "Never") return {};
-  return fail(ErrorKind::kUnsupported, "spec.restartPolicy.type: only Never is supported, found ", base::in_quotes(type),
-              ": the gateway moves a run if that is safe");
+  return fail(ErrorKind::kUnsupported, "spec.restartPolicy.type: only Never is supported, found ",
+              base::in_quotes(type), ": the gateway moves a run if that is safe");
 }
 
 Result<bool> read_spec_field(std::string_view field, const Json& value, SparkJob& job) {
@@ -278,7 +278,8 @@ Result<SparkApplication> parse_spark_application(std::string_view body, std::str
     return fail(ErrorKind::kInvalid, "metadata.name: invalid name ", base::in_quotes(out.name));
   }
   if (const auto given = json.text_at("metadata", "namespace"); !given.empty() && given != ns) {
-    return fail(ErrorKind::kInvalid, "metadata.namespace: ", base::in_quotes(given), " is not the namespace of the path");
+    return fail(ErrorKind::kInvalid, "metadata.namespace: ", base::in_quotes(given),
+                " is not the namespace of the path");
   }
   const Json* spec = json.at("spec");
   if (spec == nullptr) return fail(ErrorKind::kInvalid, "spec is required");
@@ -336,8 +337,9 @@ net::Task<void> SparkApplications::create(net::HttpExchange& exchange, const std
   if (!added) {
     refuse_object(exchange, added.error());
   } else if (added->existed) {
-    refuse_object(exchange, 409, "AlreadyExists",
-           cat("sparkapplications.sparkoperator.k8s.io ", base::in_quotes(application->name), " already exists"));
+    refuse_object(
+        exchange, 409, "AlreadyExists",
+        cat("sparkapplications.sparkoperator.k8s.io ", base::in_quotes(application->name), " already exists"));
   } else {
     respond(exchange, 201, object_of(added->record));
   }
@@ -350,7 +352,7 @@ net::Task<void> SparkApplications::one(net::HttpExchange& exchange, const std::s
     refuse_object(exchange, found.error());
   } else if (!*found) {
     refuse_object(exchange, 404, "NotFound",
-           cat("sparkapplications.sparkoperator.k8s.io ", base::in_quotes(name), " not found"));
+                  cat("sparkapplications.sparkoperator.k8s.io ", base::in_quotes(name), " not found"));
   } else if (method == "GET") {
     respond(exchange, 200, object_of(**found));
   } else if (method == "DELETE") {
@@ -360,8 +362,9 @@ net::Task<void> SparkApplications::one(net::HttpExchange& exchange, const std::s
       refuse_object(exchange, deleted.error());
       co_return;
     }
-    respond(exchange, 200,
-            Json::object({{"kind", "Status"}, {"apiVersion", "v1"}, {"metadata", Json::object()}, {"status", "Success"}}));
+    respond(
+        exchange, 200,
+        Json::object({{"kind", "Status"}, {"apiVersion", "v1"}, {"metadata", Json::object()}, {"status", "Success"}}));
   } else {
     refuse_object(exchange, 405, "MethodNotAllowed", "the server does not allow this method on the requested resource");
   }

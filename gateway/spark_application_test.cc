@@ -11,7 +11,8 @@ using namespace std::chrono_literals;
 using testing::Answer;
 using testing::World;
 
-constexpr std::string_view kApplicationsPath = "/apis/sparkoperator.k8s.io/v1beta2/namespaces/default/sparkapplications";
+constexpr std::string_view kApplicationsPath =
+    "/apis/sparkoperator.k8s.io/v1beta2/namespaces/default/sparkapplications";
 constexpr std::string_view kPiObject = R"(
 apiVersion: sparkoperator.k8s.io/v1beta2
 kind: SparkApplication

@@ -146,8 +146,9 @@ void read_status(JsonReader& json, SparkPod& out) {
 
 std::size_t SparkPod::bytes() const {
   std::size_t sum = sizeof *this;
-  for (const std::string* text : {&meta.ns, &meta.name, &meta.resource_version, &uid, &run, &driver.phase,
-                                  &driver.reason, &driver.disruption, &driver.terminated_reason, &driver.waiting_reason}) {
+  for (const std::string* text :
+       {&meta.ns, &meta.name, &meta.resource_version, &uid, &run, &driver.phase, &driver.reason, &driver.disruption,
+        &driver.terminated_reason, &driver.waiting_reason}) {
     if (text->capacity() > std::string().capacity()) sum += text->capacity() + 1;
   }
   return sum;

@@ -69,7 +69,8 @@ std::string YarnSide::app_id(const Record& record) const {
 }
 
 net::Task<Submission> YarnSide::submit(const Record& record) {
-  auto body = yarn_submission(job_of_attempt(record), record.run.attempts.back().handle, tags_of(record, owner_.store), options_);
+  auto body = yarn_submission(job_of_attempt(record), record.run.attempts.back().handle, tags_of(record, owner_.store),
+                              options_);
   if (!body) co_return Submission{Submission::Outcome::kRefused, EndClass::kUser, body.error().message};
   const auto answer = co_await rest_.submit(*std::move(body), kCallLimit);
   if (answer) co_return Submission{Submission::Outcome::kAccepted, {}, ""};

@@ -85,11 +85,11 @@ struct WriteOptions {
   bool dry_run = false;
   std::optional<std::int64_t> grace_period_s{};  // of a removal; not given: the object's own
   WriteNote note{};
-  Place place{};                   // none: the write waits for its own
+  Place place{};                        // none: the write waits for its own
   std::string_view resource_version{};  // of a removal: a precondition; "": any
   std::string_view propagation{};       // of a removal: "Background", "Foreground", "Orphan"; "": as the kind has it
-  bool answer_is_read = true;      // false: the server need not write the whole object out once more
-  Status* refusal = nullptr;       // gets the server's Status if it refuses with one; outlives the call
+  bool answer_is_read = true;           // false: the server need not write the whole object out once more
+  Status* refusal = nullptr;            // gets the server's Status if it refuses with one; outlives the call
 };
 
 // Ask for the narrowest of these.

@@ -285,8 +285,9 @@ class World {
     KubernetesOptions kubernetes_options;
     kubernetes_options.master = "https://127.0.0.1:6443";
     gateway_client = client_over(*lossy);
-    kubernetes = std::make_unique<KubernetesSide>(loop, *gateway_client, log, *metrics, base::Random(3), kubernetes_options,
-                                                  KubernetesSide::Owner{store->instance(), is_live, on_change});
+    kubernetes =
+        std::make_unique<KubernetesSide>(loop, *gateway_client, log, *metrics, base::Random(3), kubernetes_options,
+                                         KubernetesSide::Owner{store->instance(), is_live, on_change});
     YarnOptions yarn_options;
     yarn_options.spark_jars = "local:/opt/spark/jars/*";
     yarn = std::make_unique<YarnSide>(loop, hadoop::ApplicationsRest(loop, nullptr, rm->cluster(), "tester"), log,
@@ -343,11 +344,10 @@ class World {
     kube::WriteOptions in;
     in.ns = "default";
     in.subresource = "binding";
-    const auto done = run(client->create(
-        kube::kPods,
-        base::cat(R"({"apiVersion":"v1","kind":"Binding","metadata":{"name":")", pod,
-                  R"("},"target":{"apiVersion":"v1","kind":"Node","name":"n"}})"),
-        in, pod, 10s));
+    const auto done = run(client->create(kube::kPods,
+                                         base::cat(R"({"apiVersion":"v1","kind":"Binding","metadata":{"name":")", pod,
+                                                   R"("},"target":{"apiVersion":"v1","kind":"Node","name":"n"}})"),
+                                         in, pod, 10s));
     return done.has_value();
   }
   // As a kubelet reports it.
