@@ -21,7 +21,7 @@ from yarn.gateway_case import CONFIGS, PODS, GatewayCase
 from yarn.spark_pods import IMAGE, SparkPods
 
 ROWS, FREE_TASKS = 800, 4  # as WrittenRows.java
-LIMIT_S = 80
+LIMIT_S = 2 * PATIENCE_S
 
 
 class Move(GatewayCase):
