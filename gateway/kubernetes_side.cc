@@ -19,6 +19,7 @@ constexpr base::Duration kContactMax = std::chrono::minutes(3);
 // A creation without an answer arrives within minutes, or never.
 constexpr base::Duration kFenceAge = std::chrono::hours(1);
 constexpr int kFenceTries = 5;
+constexpr int kForbidden = 403;
 constexpr std::size_t kPodBytesMax = std::size_t{64} * 1024 * 1024;
 
 kube::InformerConfig informer_config() {
@@ -37,11 +38,12 @@ kube::WriteOptions in(const std::string& ns) {
   return options;
 }
 
-// The refusals of an API server. Its other errors leave the outcome open.
+// The refusals of an API server. Its other errors leave the outcome open. A quota, an admission plugin and missing
+// permissions are 403; a creation in a missing namespace is 404.
 Submission refused_or_unknown(const Error& error) {
-  const bool quota = error.kind == ErrorKind::kDenied && error.message.contains("exceeded quota");
-  if (quota) return {Submission::Outcome::kRefused, EndClass::kAdmission, error.message};
-  const bool wrong = error.kind == ErrorKind::kInvalid;
+  const bool forbidden = error.kind == ErrorKind::kDenied && error.code == kForbidden;
+  if (forbidden) return {Submission::Outcome::kRefused, EndClass::kAdmission, error.message};
+  const bool wrong = error.kind == ErrorKind::kInvalid || error.kind == ErrorKind::kNotFound;
   if (wrong) return {Submission::Outcome::kRefused, EndClass::kUser, error.message};
   return {Submission::Outcome::kUnknown, EndClass::kUser, error.message};
 }
@@ -75,7 +77,8 @@ Json fence_object(const DriverNames& names, std::string_view store) {
                        {"immutable", true}});
 }
 
-bool done_or_gone(const Result<void>& result) {
+template <class T>
+bool done_or_gone(const Result<T>& result) {
   return result || result.error().kind == ErrorKind::kNotFound;
 }
 
@@ -245,7 +248,7 @@ net::Task<Result<void>> KubernetesSide::fence(const DriverNames& names) {
     }
     auto created = co_await client_.create(kube::kConfigMaps, fence_object(names, owner_.store).dump(), in(names.ns),
                                            "", kCallLimit);
-    if (created) co_return Result<void>();
+    if (done_or_gone(created)) co_return Result<void>();  // gone: without its namespace, nothing starts
     if (created.error().kind != ErrorKind::kAlreadyExists) co_return fail(std::move(created).error());
   }
   co_return fail(ErrorKind::kUnavailable, "ConfigMap ", names.config_map, " appears again and again");

@@ -113,6 +113,12 @@ TEST_F(RunsTest, MoveWaitsUntilNoExecutorIsLeft) {
   EXPECT_TRUE(until([&] { return record(id).run.attempts.size() == 2; })) << lines;
 }
 
+TEST_F(RunsTest, MissingNamespaceEndsARun) {
+  const auto id = submit(job({{"spark.kubernetes.namespace", "nowhere"}, {"spark.tidemark.side", "kubernetes"}}));
+  EXPECT_EQ(result(id), EndClass::kUser);
+  EXPECT_TRUE(record(id).message.contains("nowhere")) << record(id).message;
+}
+
 TEST_F(RunsTest, RunThatIsNotSafeDoesNotMove) {
   const auto id = submit(job());
   ASSERT_TRUE(reaches(id, Phase::kSubmitted));

@@ -34,17 +34,13 @@ class Kills(GatewayCase):
         return [pod for pod in self.drivers() if pod["metadata"]["labels"]["tidemark.io/run"].endswith(f"-{number}")]
 
     def go_on(self, numbers) -> None:
-        """What a kubelet and a ResourceManager do next with the drivers of these runs."""
+        """What a kubelet does next with the drivers of these runs."""
         for number in numbers:
             for pod in self.pods_of(number):
                 if self.batch(number)["state"] == "running" and pod["status"]["phase"] == "Running":
                     self.set_status(pod, {"phase": "Succeeded", "containerStatuses": [self.status_of("terminated", SUCCEEDED)]})
                 elif pod["status"]["phase"] == "Pending":
                     self.set_status(pod, {"phase": "Running", "containerStatuses": [self.status_of("running", {"startedAt": None})]})
-        for each in self.applications():
-            run = int(re.search(r"tidemark-run:(\d+)", each["applicationTags"])[1])
-            if run in numbers and each["state"] == "ACCEPTED" and self.batch(run)["attempts"][-1]["handle"]:
-                self.yarn.rm.ask(f"/ws/v1/cluster/apps/{each['id']}/state", "PUT", {"state": "KILLED"})
 
     def test_each_run_has_one_driver_however_often_the_gateway_is_killed(self):
         self.begin()
@@ -62,6 +58,9 @@ class Kills(GatewayCase):
             kills[self.phase_of(on_kubernetes)] += 1
             self.gateway.kill()
             self.begin()
+        for number in (number for number, side in runs.items() if side == "yarn"):
+            wait_for(lambda: self.batch(number)["appId"], "an application", self.gateway)
+            self.ask("DELETE", f"/batches/{number}")  # without a NodeManager it would wait for ever
         deadline = time.monotonic() + PATIENCE_S
         while any(self.batch(number)["state"] not in ("success", "killed") for number in runs):
             self.assertLess(time.monotonic(), deadline, self.gateway.log[-3000:])
