@@ -204,6 +204,14 @@ TEST_F(RunsTest, LostReplyOfASubmissionStartsOneApplication) {
   EXPECT_EQ(rm->apps.size(), 1U);
 }
 
+// A gateway was killed during its submission, and the next one submits the same id at the same time.
+TEST_F(RunsTest, SubmissionThatIsRefusedAsADuplicateIsAccepted) {
+  rm->refuses_duplicate = true;
+  const auto id = submit(job(kOnYarn));
+  EXPECT_TRUE(reaches(id, Phase::kSubmitted)) << lines;
+  EXPECT_EQ(rm->apps.size(), 1U);
+}
+
 TEST_F(RunsTest, ResourceManagerThatIsAwayFailsNoRun) {
   const auto id = submit(job(kOnYarn));
   ASSERT_TRUE(reaches(id, Phase::kSubmitted));

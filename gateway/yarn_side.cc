@@ -74,10 +74,13 @@ net::Task<Submission> YarnSide::submit(const Record& record) {
   if (!body) co_return Submission{Submission::Outcome::kRefused, EndClass::kUser, body.error().message};
   const auto answer = co_await rest_.submit(*std::move(body), kCallLimit);
   if (answer) co_return Submission{Submission::Outcome::kAccepted, {}, ""};
-  if (answer.error().kind == ErrorKind::kInvalid) {
-    co_return Submission{Submission::Outcome::kRefused, EndClass::kUser, answer.error().message};
-  }
-  co_return Submission{.message = answer.error().message};
+  if (answer.error().kind != ErrorKind::kInvalid) co_return Submission{.message = answer.error().message};
+  // A ResourceManager that still takes in the same id refuses it as a duplicate: the submission of a gateway that was
+  // killed meanwhile. So the application decides, not the answer.
+  const auto there = co_await rest_.find(record.run.attempts.back().handle, kCallLimit);
+  if (there) co_return Submission{Submission::Outcome::kAccepted, {}, ""};
+  if (there.error().kind != ErrorKind::kNotFound) co_return Submission{.message = there.error().message};
+  co_return Submission{Submission::Outcome::kRefused, EndClass::kUser, answer.error().message};
 }
 
 Observation YarnSide::look(const Record& record) const {

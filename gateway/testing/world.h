@@ -54,7 +54,8 @@ class ResourceManagerTwin {
   std::map<std::string, App> apps;
   int starts = 0;
   bool away = false;
-  bool loses_replies = false;  // of submissions: it takes them and answers 500
+  bool loses_replies = false;      // of submissions: it takes them and answers 500
+  bool refuses_duplicate = false;  // as if it still took in the same id: it has it and answers 400
 
   hadoop::RmCluster cluster() const {
     hadoop::RmCluster out;
@@ -88,7 +89,7 @@ class ResourceManagerTwin {
                        base::cat(R"({"application-id":"application_1700000000000_)", 1000 + ++ids_, "\"}"));
     } else if (method == "POST") {
       submit(*Json::parse(*body));
-      exchange.respond(loses_replies ? 500 : 202, "application/json", "");
+      exchange.respond(loses_replies ? 500 : refuses_duplicate ? 400 : 202, "application/json", "");
     } else if (method == "PUT") {
       const auto at = apps.find(rest.substr(1, rest.rfind('/') - 1));
       if (at == apps.end()) {
