@@ -31,6 +31,16 @@ class GatewayCase(unittest.TestCase):
         cls.jar = frameworks.spark_jar(cls.yarn)
         cls.folder = cls.enterClassContext(tempfile.TemporaryDirectory(prefix="tidemark-gateway-"))
 
+    def setUp(self):
+        self.addCleanup(self.remove_drivers)
+
+    def remove_drivers(self) -> None:
+        """Runs of another gateway have the same numbers."""
+        for pod in self.drivers():
+            name = pod["metadata"]["name"]
+            self.api.request("PATCH", f"{PODS}/{name}", {"metadata": {"finalizers": None}}, content=MERGE)
+            self.api.request("DELETE", f"{PODS}/{name}", gracePeriodSeconds=0)
+
     def begin(self, *more: str) -> Component:
         gateway = Component(
             "gateway", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"], "--hadoop-conf-dir", str(self.yarn.configuration), "--data-dir", f"{self.folder}/{self._testMethodName}",

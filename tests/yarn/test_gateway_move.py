@@ -50,6 +50,7 @@ class Move(GatewayCase):
         return must(cls.api.request("GET", f"{PODS}?labelSelector=spark-role%3D{role}"))["items"]
 
     def setUp(self):
+        super().setUp()
         self.output = self.yarn.layout.scratch / self._testMethodName
         self.go = self.yarn.layout.scratch / f"{self._testMethodName}-go"
 
