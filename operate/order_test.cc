@@ -337,7 +337,7 @@ TEST_F(OrderTest, WaitEndsWhenAgentConfirms) {
   const auto say = [&](std::string_view reason) {
     call("PATCH", "/api/v1/nodes/n/status",
          base::cat(R"({"status":{"conditions":[{"type":"TidemarkIsolation","status":"True","reason":")", reason,
-                   R"("}]}})"));
+                   R"(","message":"cpuSuppress: off)", mark_said("n"), R"("}]}})"));
   };
   say("Enforcing");
   auto options = order(policy::state::Wish::kOff);
@@ -360,13 +360,40 @@ TEST_F(OrderTest, WaitEndsWhenAgentConfirms) {
   EXPECT_TRUE(wait(*report, options).reached) << "an agent obeys no order that is YARN's alone";
 }
 
+// Between two orders the agent may have written files, and died before it reported them.
+TEST_F(OrderTest, ReportAboutEarlierOrderConfirmsNothing) {
+  node("n");
+  const auto off = order(policy::state::Wish::kOff);
+  ASSERT_TRUE(give(off));
+  const auto say = [&](const std::string& message) {
+    call("PATCH", "/api/v1/nodes/n/status",
+         base::cat(R"({"status":{"conditions":[{"type":"TidemarkIsolation","status":"True","reason":"Off","message":")",
+                   message, R"("}]}})"));
+  };
+  say("cpuSuppress: off" + mark_said("n"));
+  ASSERT_TRUE(give(order(policy::state::Wish::kOn)));
+  const auto report = give(off);
+  ASSERT_TRUE(report);
+  auto waited = wait(*report, off);
+  EXPECT_FALSE(waited.reached);
+  EXPECT_EQ(waited.last.limiting, 1u);
+  EXPECT_TRUE(waited.other_words.empty());
+  say("cpuSuppress: off");
+  waited = wait(*report, off);
+  EXPECT_FALSE(waited.reached);
+  EXPECT_EQ(waited.other_words, std::vector<std::string>{"n (Off)"}) << "an older agent reports no mark";
+  say("cpuSuppress: off" + mark_said("n"));
+  EXPECT_TRUE(wait(*report, off).reached);
+}
+
 // They are named apart: waiting longer may bring nothing.
 TEST_F(OrderTest, WaitNamesNodesWithoutAgentAnswer) {
   for (const char* name : {"n", "newer", "down", "bare"}) node(name);
   const auto say = [&](std::string_view name, std::string_view reason, std::string_view ready) {
     call("PATCH", base::cat("/api/v1/nodes/", name, "/status"),
          base::cat(R"({"status":{"conditions":[{"type":"Ready","status":")", ready,
-                   R"("},{"type":"TidemarkIsolation","status":"True","reason":")", reason, R"("}]}})"));
+                   R"("},{"type":"TidemarkIsolation","status":"True","reason":")", reason,
+                   R"(","message":"cpuSuppress: off)", mark_said(std::string(name)), R"("}]}})"));
   };
   say("n", "Enforcing", "True");
   say("newer", "Sleeping", "True");
@@ -409,14 +436,14 @@ TEST_F(OrderTest, WaitsUntilNoKernelFileIsInForce) {
   auto options = order(policy::state::Wish::kOff);
   const auto report = give(options);
   ASSERT_TRUE(report);
-  say("Off", "batchLimits: off (12 files)");
+  say("Off", base::cat("batchLimits: off (12 files)", mark_said("n")));
   EXPECT_TRUE(wait(*report, options).reached) << "pods that run are held to their least: that is what off means";
   options.nothing_in_force = true;
   const auto early = wait(*report, options);
   EXPECT_FALSE(early.reached);
   EXPECT_EQ(early.last.in_force, 1u);
-  EXPECT_EQ(early.in_force, std::vector<std::string>{"n (batchLimits: off (12 files))"});
-  say("Off", "batchLimits: off");
+  EXPECT_EQ(early.in_force, std::vector<std::string>{base::cat("n (batchLimits: off (12 files)", mark_said("n"), ")")});
+  say("Off", base::cat("batchLimits: off", mark_said("n")));
   EXPECT_TRUE(wait(*report, options).reached);
   EXPECT_EQ(in_force()->nodes, std::vector<std::string>());
 }

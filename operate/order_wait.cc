@@ -22,7 +22,7 @@ constexpr base::Duration kLook = std::chrono::seconds(1);
 
 constexpr std::string_view kPeerPresent = "PeerPresent";
 // Reasons of the agent's condition with which no group has more than its least.
-constexpr std::string_view kObeying[] = {"Off", model::kOffLocally, model::kNoGroups};
+constexpr std::string_view kObeying[] = {"Off", model::kOffLocally};
 
 enum class Phase { kReached, kDraining, kOffering, kLimiting, kInForce, kUnheard };
 
@@ -37,6 +37,11 @@ kube::NodeFields fields_of_nodes() {
 bool nothing_in_force(const kube::Node& node) {
   const kube::NodeCondition* says = node.condition(model::kIsolationCondition);
   return says == nullptr || model::says_nothing_in_force(says->reason.view(), says->message.view());
+}
+
+// Whether the report of the agent is about the mark that the node has now.
+bool reports_mark(const kube::Node& node, const kube::NodeCondition& says) {
+  return model::mark_read_by_agent(says.message.view()) == manager::read_marks(manager::mark_of(node)).marks.generation;
 }
 
 template <class Amount>
@@ -123,12 +128,20 @@ Phase phase_of(const kube::Node& node, const OrderOptions& options, base::WallTi
   return offers ? Phase::kOffering : phase_of_agent(node, options);
 }
 
+// It uses an unknown reason, or obeys without a report of the mark.
+bool is_of_other_version(const kube::NodeCondition& says) {
+  const std::string_view reason = says.reason.view();
+  if (!model::is_isolation_reason(reason)) return true;
+  return std::ranges::find(kObeying, reason) != std::end(kObeying) &&
+         model::mark_read_by_agent(says.message.view()) == 0;
+}
+
 // Whose answer waiting does not bring.
 void note_agent(const std::string& name, const kube::Node& node, Phase phase, WaitReport& out) {
   const kube::NodeCondition* says = node.condition(model::kIsolationCondition);
   if (says == nullptr) {
     if (phase == Phase::kReached) out.without_agent.push_back(name);
-  } else if (phase == Phase::kLimiting && !model::is_isolation_reason(says->reason.view())) {
+  } else if (phase == Phase::kLimiting && is_of_other_version(*says)) {
     out.other_words.push_back(base::cat(name, " (", says->reason.view(), ")"));
   } else if (phase == Phase::kLimiting && node.ready() == kube::Truth::kUnknown) {
     out.silent.push_back(name);
@@ -145,7 +158,10 @@ bool still_offers(const kube::Node& node, const OrderOptions& options, base::Wal
 AgentAnswer agent_answer(const kube::Node& node) {
   const kube::NodeCondition* says = node.condition(model::kIsolationCondition);
   if (says == nullptr) return AgentAnswer::kNoAgent;
+  if (says->reason.view() == model::kNoGroups) return AgentAnswer::kNothing;  // no agent runs
   if (std::ranges::find(kObeying, says->reason.view()) == std::end(kObeying)) return AgentAnswer::kUnconfirmed;
+  // The agent may have written files after it reported an earlier mark, and died.
+  if (!reports_mark(node, *says)) return AgentAnswer::kUnconfirmed;
   return nothing_in_force(node) ? AgentAnswer::kNothing : AgentAnswer::kInForce;
 }
 

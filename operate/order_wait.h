@@ -59,7 +59,7 @@ bool still_offers(const kube::Node& node, const OrderOptions& options, base::Wal
 // What the agent of a node says about an order for all its offline work.
 enum class AgentAnswer : std::uint8_t {
   kNoAgent,      // no agent of ours ever reported
-  kUnconfirmed,  // it has not reported that it obeys
+  kUnconfirmed,  // it has not reported that it obeys the mark that the node has now
   kInForce,      // it obeys, and some kernel file is in force
   kNothing,      // it obeys, and no kernel file is in force
 };

@@ -45,12 +45,13 @@ void ConditionController::put_in_words(const AgentStatus& status) {
            condition_message(without_counts(status))};
 }
 
-// The message counts files and changes with each pod, on every node of a cluster. A change to zero files is written
-// soon, because a person who uninstalls the agents waits for it.
+// The message counts files and changes with each pod, on every node of a cluster. A change to zero files and another
+// state mark are written soon, because a person waits for them.
 base::Duration ConditionController::pause_after(const Said& written) const {
   const bool same_state = written.enforces == said_.enforces && written.reason == said_.reason &&
                           model::says_nothing_in_force(written.reason, written.message) ==
-                              model::says_nothing_in_force(said_.reason, said_.message);
+                              model::says_nothing_in_force(said_.reason, said_.message) &&
+                          model::mark_read_by_agent(written.message) == model::mark_read_by_agent(said_.message);
   if (!same_state) return kConditionPause;
   return written.without_counts == said_.without_counts ? kConditionRefresh : kConditionWordsPause;
 }

@@ -464,6 +464,7 @@ void ProtectController::fill_status(const policy::state::Stance& stance, const E
   next.latched = latch_.has_value();
   next.holding = holding_;
   next.peer_present = peer_present_;
+  next.mark_generation = facts_ ? facts_->state.marks.generation : 0;
   next.by.clear();
   next.why.clear();
   if (latch_) {

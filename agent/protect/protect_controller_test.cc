@@ -456,6 +456,11 @@ TEST_F(Protect, LimitsConditionWritesForWordsAndCounts) {
   told.tell(status);
   net::testing::run_for(loop, node.clock, std::chrono::seconds(1));
   EXPECT_EQ(writer.writes, 5) << "that nothing is in force any more, too";
+  net::testing::run_for(loop, node.clock, kConditionPause);
+  status.mark_generation = 7;
+  told.tell(status);
+  net::testing::run_for(loop, node.clock, std::chrono::seconds(1));
+  EXPECT_EQ(writer.writes, 6) << "a person waits for the report about this mark";
 }
 
 TEST_F(Protect, RetriesConditionWriteAndReportsOnce) {

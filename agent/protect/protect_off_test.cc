@@ -6,8 +6,11 @@
 #include <string_view>
 
 #include "agent/testing/guarded_node.h"
+#include "base/json.h"
 #include "model/isolation.h"
 #include "policy/protect/suppress/suppress.h"
+#include "policy/state/mark.h"
+#include "policy/state/state.h"
 
 namespace tidemark::agent {
 namespace {
@@ -33,6 +36,35 @@ TEST_F(ProtectOff, OffLimitsOfflineWorkAtOnceAndRestoresAfterItEnds) {
   list_pods();
   seconds(2);
   EXPECT_GT(quota(), policy::protect::kSuppressQuotaMin_us);
+}
+
+TEST_F(ProtectOff, ReportsTheMarkThatItObeys) {
+  start();
+  say_all(kQuota80);
+  seconds(2);
+  EXPECT_EQ(model::mark_read_by_agent(condition_message(guard->status())), 0) << "the node has none";
+  const auto mark = [&](std::int64_t generation, policy::state::Wish wish) {
+    policy::state::NodeMarks marks;
+    marks.generation = generation;
+    policy::state::StateOrder order;
+    order.wish = wish;
+    order.by = "ann";
+    order.why = "; mark 99";
+    marks.node = policy::state::StateMark{generation, {order}};
+    const auto state = policy::state::label_of(marks, node.clock.wall());
+    std::string detail;
+    base::JsonWriter(detail).value(policy::state::format_marks(marks, state));
+    say_node(base::cat(R"("tidemark.io/state":")", model::to_string(state), R"(")"),
+             base::cat(R"("tidemark.io/state-detail":)", detail));
+  };
+  for (const auto& [generation, wish] :
+       {std::pair(7, policy::state::Wish::kOff), std::pair(8, policy::state::Wish::kOn),
+        std::pair(9, policy::state::Wish::kOff)}) {
+    mark(generation, wish);
+    EXPECT_EQ(guard->status().off, wish == policy::state::Wish::kOff);
+    EXPECT_EQ(model::mark_read_by_agent(condition_message(guard->status())), generation)
+        << condition_message(guard->status());
+  }
 }
 
 // kube-proxy, or what collects logs, has no requests mostly: it lies among BestEffort pods, and would get nothing.

@@ -53,6 +53,7 @@ std::string status_json(const AgentStatus& status) {
       .member("latched", status.latched)
       .member("holding", status.holding)
       .member("peerPresent", status.peer_present)
+      .member("markGeneration", status.mark_generation)
       .member("by", status.by)
       .member("why", status.why)
       .member("refused", status.refused)
@@ -118,6 +119,7 @@ Result<AgentStatus> parse_status(std::string_view text) {
   out.latched = flag(json, "latched");
   out.holding = flag(json, "holding");
   out.peer_present = flag(json, "peerPresent");
+  out.mark_generation = number(json, "markGeneration");  // 0 from an older version
   out.by = json.text_at("by");
   out.why = json.text_at("why");
   out.refused = number(json, "refused");
@@ -200,6 +202,7 @@ std::string condition_message(const AgentStatus& status) {
     if (each.in_force > 0)
       out += base::cat(" (", policy::explain::in_force_count_text(each.strategy, each.in_force), ")");
   }
+  if (status.mark_generation > 0) out += base::cat("; ", model::kIsolationMark, status.mark_generation);
   out += ordered_text(status.by, status.why);
   if (!status.priority_by.empty()) out += base::cat("; CPU priority by ", status.priority_by);
   if (const std::string knobs = policy::explain::knobs_text(status.trials.found); !knobs.empty()) {

@@ -43,6 +43,7 @@ struct AgentStatus {
   bool latched = false;
   bool holding = false;
   bool peer_present = false;
+  std::int64_t mark_generation = 0;  // of the node's state mark, as it was obeyed; 0: the node has none
   std::string by, why;               // of the order in force; "" if no order is in force
   std::int64_t refused = 0;          // files that the kernel refused
   std::int64_t left = 0;             // files left to another writer

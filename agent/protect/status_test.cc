@@ -14,6 +14,7 @@ AgentStatus some() {
   out.at = base::WallTime{std::chrono::seconds(1'795'000'000)};
   out.pid = 4711;
   out.holding = true;
+  out.mark_generation = 12;
   out.by = "ann@ops-1";
   out.why = "kernel \"update\"";
   out.left = 1;
@@ -73,11 +74,12 @@ TEST(AgentStatus, SkipsUnknownTrialsOfOtherVersion) {
 TEST(AgentStatus, ConditionShowsValuesInForce) {
   AgentStatus status = some();
   EXPECT_EQ(condition_reason(status), "Enforcing");
-  EXPECT_EQ(condition_message(status),
-            "cpuSuppress: enforce (2 files); batchLimits: observe; ordered by ann@ops-1: kernel \"update\"; CPU "
-            "priority by cpu.idle; kernel files effective: cpu.idle; only shown: no groups; disks of containers: 10 "
-            "MiB/s written where it is enforced; "
-            "left to another writer: 1; wanted, and met by no file here: 3");
+  EXPECT_EQ(
+      condition_message(status),
+      "cpuSuppress: enforce (2 files); batchLimits: observe; mark 12; ordered by ann@ops-1: kernel \"update\"; "
+      "CPU priority by cpu.idle; kernel files effective: cpu.idle; only shown: no groups; disks of containers: 10 "
+      "MiB/s written where it is enforced; "
+      "left to another writer: 1; wanted, and met by no file here: 3");
   status.copilots = "disks of containers: 10 MiB/s written, in force on 1 disk";
   EXPECT_TRUE(condition_message(status).contains("; disks of containers: 10 MiB/s written, in force on 1 disk"));
   status.trials.found.push_back({policy::protect::Knob::kCpuShares, true, true, true, "the machine is busy"});

@@ -27,6 +27,11 @@ class Orders : public ApiInMemory {
          base::cat(R"({"status":{"capacity":)", amounts, R"(,"allocatable":)", amounts, "}}"));
   }
   Json read(const std::string& name) { return call("GET", "/api/v1/nodes/" + name); }
+  // What an agent appends to the strategies in its condition; "" if the node has no state mark.
+  std::string mark_said(const std::string& name) {
+    const auto detail = Json::parse(read(name).text_at("metadata", "annotations", "tidemark.io/state-detail"));
+    return detail ? base::cat("; mark ", detail->at("generation")->get_int().value_or(0)) : "";
+  }
   std::string label(const std::string& name) {
     return std::string(read(name).text_at("metadata", "labels", "tidemark.io/state"));
   }

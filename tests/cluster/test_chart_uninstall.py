@@ -56,6 +56,11 @@ class Uninstalling(unittest.TestCase):
         condition = {"type": "TidemarkIsolation", "status": "True", "reason": reason, "message": message, "lastTransitionTime": "2026-01-01T00:00:00Z"}
         colocation.must((api or self.api).request("PATCH", f"{NODE}/status", {"status": {"conditions": [condition]}}, content=STRATEGIC))
 
+    def obeys(self, strategies: str, api) -> str:
+        """The message of an agent that read the node's mark."""
+        mark = json.loads((api or self.api).request("GET", NODE).get("metadata.annotations")["tidemark.io/state-detail"])
+        return f"{strategies}; mark {mark['generation']}"
+
     def uninstall(self, meanwhile=lambda api: None):
         """The answer of helm, and the output of the Job's program. `meanwhile` is called when the node has its mark."""
         over = threading.Event()
@@ -116,13 +121,13 @@ class Uninstalling(unittest.TestCase):
         self.stays(answer, done, f"not done after {WAIT_S}s", "1 lack the agent's confirmation", "leaves")
         self.assertEqual("0", colocation.offered(self.api, "leaves").get("kubernetes.io/batch-cpu", "0"), "off: nothing is sold")
 
-        answer, done = self.uninstall(lambda api: self.tells("Off", "batchLimits: off (2 files); ordered by helm", api))
-        self.stays(answer, done, "kernel files are still in force on leaves (batchLimits: off (2 files); ordered by helm)", "Delete the offline pods")
+        answer, done = self.uninstall(lambda api: self.tells("Off", self.obeys("batchLimits: off (2 files)", api), api))
+        self.stays(answer, done, "kernel files are still in force on leaves (batchLimits: off (2 files); mark ", "Delete the offline pods")
 
         self.on_again()
         self.tells("Enforcing", "batchLimits: enforce (2 files)")
         self.api.request("PATCH", NODE, {"spec": {"taints": OVERSOLD}}, content=MERGE)
-        answer, done = self.uninstall(lambda api: self.tells("Off", "batchLimits: off", api))
+        answer, done = self.uninstall(lambda api: self.tells("Off", self.obeys("batchLimits: off", api), api))
         self.assertEqual(0, done.returncode, done.stdout + done.stderr)
         must(answer)
         self.assertEqual("helm uninstall tidemark", self.order_in_force()["why"])
