@@ -46,14 +46,17 @@ std::string files_text(const NodeProof& node) {
              "; `tidemark off --local` there restores without an agent");
 }
 
+std::string yarn_text(const model::Resources& held) {
+  return cat("YARN holds ", held.cpu.value, "m and ", held.memory.value >> 20,
+             " MiB by the last report of the yarn-operator");
+}
+
 std::string node_text(const NodeProof& node) {
   if (!node.not_marked.empty()) return cat("not marked: ", node.not_marked);
   std::string tasks = cat("tasks ", node.pods);
   if (node.static_pods > 0) tasks += cat(", of which static pods ", node.static_pods);
-  if (node.yarn != model::Resources()) {
-    tasks += cat(", YARN holds ", node.yarn.cpu.value, "m and ", node.yarn.memory.value >> 20,
-                 " MiB by the last report of the yarn-operator");
-  }
+  if (node.outlived > 0) tasks += cat(", of which deleted and still there ", node.outlived);
+  if (node.yarn != model::Resources()) tasks += ", " + yarn_text(node.yarn);
   std::string out = cat(node.offers ? "still offers" : "offered 0", ", ", tasks, ", ", files_text(node));
   if (node.silent) out += ", the kubelet is silent";
   for (const auto& refused : node.refused) out += cat("\n      ", refused);
@@ -64,6 +67,25 @@ std::string node_text(const NodeProof& node) {
 
 std::string progress_text(const OffProgress& progress, bool terminal) {
   return cat(terminal ? bar(progress) : "", counts_text(progress));
+}
+
+std::string preview_text(const operate::EvictPreview& would) {
+  std::string out = cat("would evict ", would.pods - would.static_pods, " offline pods");
+  if (would.static_pods > 0) out += cat("; static pods that stay: ", would.static_pods);
+  if (would.nodes_with_yarn > 0) {
+    out += cat("; and all YARN containers on ", would.nodes_with_yarn, would.nodes_with_yarn == 1 ? " node" : " nodes",
+               ": ", yarn_text(would.yarn));
+  }
+  return out + "\n";
+}
+
+Json preview_json(const operate::EvictPreview& would) {
+  const auto count = [](std::size_t value) { return Json(static_cast<std::int64_t>(value)); };
+  return Json::object({{"pods", count(would.pods)},
+                       {"staticPods", count(would.static_pods)},
+                       {"nodesWithYarn", count(would.nodes_with_yarn)},
+                       {"yarnCpuMilli", Json(would.yarn.cpu.value)},
+                       {"yarnMemoryBytes", Json(would.yarn.memory.value)}});
 }
 
 std::string proof_text(const OffProgress& progress) {

@@ -38,6 +38,29 @@ TEST(OffText, ProofNamesWhatIsLeftOnEachNode) {
             "      default/a: the budget keep needs 1\n");
 }
 
+TEST(OffText, ProofNamesPodsThatOutliveTheirDeletion) {
+  auto progress = example();
+  progress.nodes_left[0].refused.clear();
+  progress.nodes_left[0].outlived = 1;
+  progress.nodes_left[0].silent = true;
+  EXPECT_TRUE(proof_text(progress).contains("tasks 1, of which deleted and still there 1, ")) << proof_text(progress);
+  EXPECT_TRUE(proof_text(progress).contains(", the kubelet is silent\n"));
+}
+
+TEST(OffText, PreviewCountsPodsAndContainers) {
+  operate::EvictPreview would;
+  would.pods = 3;
+  would.static_pods = 1;
+  EXPECT_EQ(preview_text(would), "would evict 2 offline pods; static pods that stay: 1\n");
+  would.static_pods = 0;
+  would.pods = 2;
+  would.nodes_with_yarn = 1;
+  would.yarn = {model::CpuMilli{2000}, model::MemoryBytes{1 << 30}};
+  EXPECT_EQ(preview_text(would),
+            "would evict 2 offline pods; and all YARN containers on 1 node: YARN holds 2000m and 1024 MiB by the last "
+            "report of the yarn-operator\n");
+}
+
 TEST(OffText, SaysThatTheCommandHasEnded) {
   auto progress = example();
   progress.updated = base::WallTime(1767225600s);

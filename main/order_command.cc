@@ -29,7 +29,9 @@ constexpr int kQueriesPerSecond = 100'000;
 constexpr base::Duration kDrainDefault = std::chrono::minutes(15);
 constexpr base::Duration kDrainMax = std::chrono::hours(24 * 30);
 constexpr base::Duration kLastsMax = std::chrono::hours(24 * 365);
-constexpr base::Duration kEvictWaitDefault = std::chrono::minutes(10);  // beyond the grace
+// Without --wait, both beyond the grace.
+constexpr base::Duration kEvictWaitDefault = std::chrono::minutes(10);
+constexpr base::Duration kEvictStandstill = std::chrono::minutes(1);
 constexpr std::int64_t kPerMinuteMax = 1'000'000;
 
 struct Words {
@@ -228,14 +230,6 @@ std::string wrong_together(const Asked& asked_for, const base::Flags::Parsed& pa
   return asked_for.now && drain_said ? "--now and --drain exclude each other" : "";
 }
 
-// The error in --nothing-in-force; empty if there is none.
-std::string wrong_wait(const Asked& asked_for, const operate::OrderOptions& options) {
-  if (!options.nothing_in_force) return "";
-  if (options.scope != operate::OrderScope::kCluster) return "--nothing-in-force is only for the whole cluster";
-  if (!options.command.only.all()) return "--nothing-in-force covers all offline work; it goes without --only";
-  return asked_for.wait > base::Duration(0) ? "" : "--nothing-in-force needs --wait";
-}
-
 // "60/min"; false: something else.
 bool read_budget(const std::string& text, std::int64_t& per_minute) {
   constexpr std::string_view kUnit = "/min";
@@ -245,6 +239,14 @@ bool read_budget(const std::string& text, std::int64_t& per_minute) {
   if (!number || *number < 1 || *number > kPerMinuteMax) return false;
   per_minute = *number;
   return true;
+}
+
+// The error in --nothing-in-force; empty if there is none.
+std::string wrong_wait(const Asked& asked_for, const operate::OrderOptions& options) {
+  if (!options.nothing_in_force) return "";
+  if (options.scope != operate::OrderScope::kCluster) return "--nothing-in-force is only for the whole cluster";
+  if (!options.command.only.all()) return "--nothing-in-force covers all offline work; it goes without --only";
+  return asked_for.wait > base::Duration(0) ? "" : "--nothing-in-force needs --wait";
 }
 
 // The error in the flags of --evict; empty if there is none.
@@ -262,10 +264,10 @@ std::string wrong_eviction(Asked& asked_for, const operate::OrderOptions& option
   if (!options.command.only.all()) return "--evict covers all offline work; it goes without --only";
   if (options.nothing_in_force) return "--evict waits for the kernel files itself; it goes without --nothing-in-force";
   if (!asked_for.budget.empty() && asked_for.evict_options.at_once) return "--budget and --at-once exclude each other";
-  if (!read_budget(asked_for.budget, asked_for.evict_options.per_minute)) {
-    return base::cat("--budget: expected a limit such as 60/min, found ", base::in_quotes(asked_for.budget));
+  if (asked_for.wait == base::Duration(0)) {
+    asked_for.wait = asked_for.evict_options.grace + kEvictWaitDefault;
+    asked_for.evict_options.gives_up_after = asked_for.evict_options.grace + kEvictStandstill;
   }
-  if (asked_for.wait == base::Duration(0)) asked_for.wait = asked_for.evict_options.grace + kEvictWaitDefault;
   return "";
 }
 
@@ -327,6 +329,10 @@ int run_order(policy::state::Wish wish, const std::vector<std::string>& args) {
   base::Flags::Parsed parsed;
   if (auto code = parse_or_exit(flags, args, parsed)) return *code;
   if (auto wrong = wrong_together(asked_for, parsed); !wrong.empty()) return wrong_use(wrong, flags);
+  if (!read_budget(asked_for.budget, asked_for.evict_options.per_minute)) {
+    return wrong_use(base::cat("--budget: expected a limit such as 60/min, found ", base::in_quotes(asked_for.budget)),
+                     flags);
+  }
   if (asked_for.local) {
     if (auto wrong = read_command(asked_for, wish, options.command); !wrong.empty()) return wrong_use(wrong, flags);
     if (auto wrong = wrong_locally(options.command, parsed.arguments); !wrong.empty()) return wrong_use(wrong, flags);
@@ -404,7 +410,20 @@ int run_order(policy::state::Wish wish, const std::vector<std::string>& args) {
     progress.end();
     if (!report) co_return failed(report.error());
     if (!classes->empty()) report->notes.push_back(*classes);
-    if (asked_for.evict && !options.dry_run) {
+    if (asked_for.evict && options.dry_run) {
+      const auto would = co_await operate::preview_eviction(loop, client, *report, options.limit);
+      if (!would) co_return failed(would.error());
+      std::string text = cli::render_text(*report, options) + cli::preview_text(*would);
+      if (quiet) {
+        Json out = cli::render_json(*report, options);
+        out["evict"] = cli::preview_json(*would);
+        text = out.dump_pretty() + "\n";
+      }
+      const int printed = print(text);
+      co_return report->failed() ? kFailed : printed;
+    }
+    if (asked_for.evict) {
+      const base::MonotonicTime began = loop.clock().monotonic();
       const auto evicted =
           co_await operate::evict_offline(loop, client, log, random.fork(), *report, options, asked_for.evict_options,
                                           asked_for.wait, [&](const operate::OffProgress& seen) {
@@ -422,11 +441,13 @@ int run_order(policy::state::Wish wish, const std::vector<std::string>& args) {
       const int printed = print(text);
       if (report->failed() || printed != kDone) co_return kFailed;
       if (evicted.finished()) co_return kDone;
-      co_return failed(
-          {ErrorKind::kDeadline,
-           base::cat("not done after ", base::format_go_duration(asked_for.wait), " on ", evicted.nodes - evicted.done,
-                     " of ", evicted.nodes, " nodes; the reasons are above. Run the command again to go on"),
-           0, 0});
+      co_return failed({ErrorKind::kDeadline,
+                        base::cat("not done after ",
+                                  base::format_go_duration(
+                                      std::chrono::floor<std::chrono::seconds>(loop.clock().monotonic() - began)),
+                                  " on ", evicted.nodes - evicted.done, " of ", evicted.nodes,
+                                  " nodes; the reasons are above. Run the command again to go on"),
+                        0, 0});
     }
     std::optional<operate::WaitReport> waited;
     if (asked_for.wait > base::Duration(0) && !options.dry_run) {

@@ -22,9 +22,9 @@
 #include "model/oversold.h"
 #include "model/reason.h"
 #include "operate/cluster_now.h"
+#include "operate/list_pages.h"
 #include "operate/order_wait.h"
 #include "policy/admission/pod_json.h"
-#include "policy/sell/ledger/books.h"
 
 namespace tidemark::operate {
 namespace {
@@ -34,6 +34,7 @@ using base::cat;
 constexpr base::Duration kEvictLook = std::chrono::milliseconds(500);
 constexpr base::Duration kStoreEvery = std::chrono::seconds(2);
 constexpr base::Duration kRefusedPause = std::chrono::seconds(5);  // before a pod that refused is asked again
+constexpr base::Duration kOutlives = std::chrono::seconds(10);     // beyond the grace
 constexpr base::Duration kEvictMinute = std::chrono::minutes(1);
 constexpr base::Duration kEvictAnswerMin = std::chrono::seconds(15);  // the API server retries for ten seconds itself
 constexpr std::int64_t kDefaultGraceSeconds = 30;                     // of a pod that names none
@@ -91,8 +92,17 @@ kube::NodeFields proof_fields() {
 model::Resources held_by_yarn(const kube::Node& node) {
   const auto* text = node.meta.annotations.find(model::kThirdPartyAllocationsAnnotation);
   if (text == nullptr) return {};
+  model::Resources sum;
   const auto held = model::parse_third_party_allocations(text->view());
-  return held ? policy::sell::held_by_others(*held) : model::Resources();
+  if (!held) return sum;
+  for (const model::ThirdPartyAllocation& each : *held) {
+    if (each.name == model::kYarnThirdParty) sum += each.resources;
+  }
+  return sum;
+}
+
+bool is_marked(const OrderedNode& node) {
+  return node.outcome == OrderOutcome::kWritten || node.outcome == OrderOutcome::kAlready;
 }
 
 class Evictor {
@@ -111,8 +121,7 @@ class Evictor {
               [this](std::string_view bytes) { return decode_bound_pod(bytes, interner_); }),
         scope_(loop) {
     for (const OrderedNode& node : report.nodes) {
-      const bool marked = node.outcome == OrderOutcome::kWritten || node.outcome == OrderOutcome::kAlready;
-      if (marked) wanted_.insert(node.name);
+      if (is_marked(node)) wanted_.insert(node.name);
       if (node.outcome == OrderOutcome::kFailed) not_marked_[node.name] = node.problem;
     }
     progress_.scope = scope_text(order_);
@@ -137,6 +146,7 @@ class Evictor {
   net::Task<OffProgress> run(base::Duration limit, std::function<void(const OffProgress&)> on_progress) {
     const base::MonotonicTime deadline = loop_.clock().monotonic() + limit;
     std::optional<base::MonotonicTime> stored_at;
+    base::MonotonicTime moved_at = loop_.clock().monotonic();
     bool changed = true;
     while (true) {
       if (nodes_.synced() && pods_.synced()) {
@@ -146,8 +156,10 @@ class Evictor {
         changed = changed || before != progress_;
         if (before != progress_ && on_progress) on_progress(progress_);
         if (progress_.finished()) break;
+        if (before != progress_ || progress_.refused > 0) moved_at = loop_.clock().monotonic();
       }
       const base::MonotonicTime now = loop_.clock().monotonic();
+      if (options_.gives_up_after > base::Duration(0) && now - moved_at >= options_.gives_up_after) break;
       if (changed && (!stored_at || now - *stored_at >= kStoreEvery)) {
         co_await store();
         stored_at = now;
@@ -212,6 +224,9 @@ class Evictor {
       Asking& asking = asking_[name];
       if (asking.uid != pod.uid) asking = {pod.uid, false, false, "", {}, std::nullopt};
       go_on(pod, name, asking);
+      const bool outlived =
+          asking.leaving_since && loop_.clock().monotonic() - *asking.leaving_since >= options_.grace + kOutlives;
+      proof->second.outlived += outlived ? 1 : 0;
       if (!asking.refusal.empty()) {
         ++refused_;
         if (proof->second.refused.size() < kRefusedShown) {
@@ -333,6 +348,44 @@ class Evictor {
 };
 
 }  // namespace
+
+net::Task<Result<EvictPreview>> preview_eviction(net::EventLoop& loop, kube::Client& client, const OrderReport& report,
+                                                 base::Duration limit) {
+  std::set<std::string, std::less<>> wanted;
+  for (const OrderedNode& node : report.nodes) {
+    if (is_marked(node)) wanted.insert(node.name);
+  }
+  EvictPreview out;
+  kube::Interner interner;
+  const kube::NodeFields fields = proof_fields();
+  TM_CO_TRY_VOID(co_await list_pages(
+      loop, client, kube::kNodes, {}, limit,
+      [&](std::string_view item) -> Result<void> {
+        TM_TRY(const auto node, kube::decode_node(item, fields, interner));
+        const model::Resources held = held_by_yarn(node);
+        if (!wanted.contains(node.meta.name.view()) || held == model::Resources()) return {};
+        ++out.nodes_with_yarn;
+        out.yarn = out.yarn + held;
+        return {};
+      },
+      [&] { out = {}; }));
+  kube::ListOptions bound;
+  bound.field_selector = kBoundPods;
+  EvictPreview pods;
+  TM_CO_TRY_VOID(co_await list_pages(
+      loop, client, kube::kPods, bound, limit,
+      [&](std::string_view item) -> Result<void> {
+        TM_TRY(const auto pod, decode_bound_pod(item, interner));
+        if (!pod.offline || !wanted.contains(pod.node.view())) return {};
+        ++pods.pods;
+        pods.static_pods += pod.is_static ? 1 : 0;
+        return {};
+      },
+      [&] { pods = {}; }));
+  out.pods = pods.pods;
+  out.static_pods = pods.static_pods;
+  co_return out;
+}
 
 net::Task<OffProgress> evict_offline(net::EventLoop& loop, kube::Client& client, const base::Log& log,
                                      base::Random random, const OrderReport& report, OrderOptions order,

@@ -40,6 +40,18 @@ class EvictTest : public testing::Orders {
          base::cat(R"({"status":{"conditions":[{"type":"TidemarkIsolation","status":"True","reason":")", reason,
                    R"(","message":")", message, R"("}]}})"));
   }
+  // As the yarn-operator writes it, beside another third party.
+  void yarn_holds(const std::string& node, std::string_view cpu, std::string_view memory) {
+    const auto entry = [](std::string_view name, std::string_view milli, std::string_view bytes) {
+      return base::cat(R"({"name":")", name, R"(","priority":"koord-batch","resources":{"kubernetes.io/batch-cpu":")",
+                       milli, R"(","kubernetes.io/batch-memory":")", bytes, R"("}})");
+    };
+    const std::string all =
+        base::cat(R"({"allocations":[)", entry("other", "1000", "1Gi"), ",", entry("hadoop-yarn", cpu, memory), "]}");
+    Json body = Json::object({{"node.koordinator.sh/thirdPartyAllocations", Json(all)}});
+    body = Json::object({{"metadata", Json::object({{"annotations", std::move(body)}})}});
+    call("PATCH", "/api/v1/nodes/" + node, body.dump());
+  }
   bool has_pod(const std::string& name) { return ask("GET", base::cat(kPods, "/", name)).status == 200; }
 
   // Ends pods, and obeys as the agents of `agents_`. `clock` moves only between two steps.
@@ -65,13 +77,19 @@ class EvictTest : public testing::Orders {
         }
       }
       for (const auto& node : agents_) {
+        net::HttpRequest read;
+        read.method = "GET";
+        read.target = base::cat("/api/v1/nodes/", node);
+        const auto found = Json::parse((co_await transport.fetch(std::move(read), 10s))->body);
+        const auto mark = Json::parse(found->text_at("metadata", "annotations", "tidemark.io/state-detail"));
+        const std::int64_t generation = mark ? mark->at("generation")->get_int().value_or(0) : 0;
         net::HttpRequest say;
         say.method = "PATCH";
         say.target = base::cat("/api/v1/nodes/", node, "/status");
         say.headers.set("content-type", "application/strategic-merge-patch+json");
         say.body = base::cat(R"({"status":{"conditions":[{"type":"TidemarkIsolation","status":"True","reason":"Off",)",
                              R"("message":")", busy.contains(node) ? "cpuSuppress: off (2 files)" : "cpuSuppress: off",
-                             R"("}]}})");
+                             "; mark ", generation, R"("}]}})");
         co_await transport.fetch(std::move(say), 10s);
       }
     }
@@ -180,6 +198,19 @@ TEST_F(EvictTest, NamesWhatADeadAgentLeaves) {
   EXPECT_EQ(done.nodes_left[0].agent_says, "Enforcing: cpuSuppress: enforce (2 files)");
 }
 
+TEST_F(EvictTest, ReportOfADeadAgentAboutAnEarlierOrderIsNoProof) {
+  node("n1");
+  ASSERT_TRUE(give(order(policy::state::Wish::kOff)));
+  const std::string said = "cpuSuppress: off" + mark_said("n1");
+  agent("n1", "Off", said);
+  ASSERT_TRUE(give(order(policy::state::Wish::kOn)));  // the agent writes files, and dies before it reports them
+  const auto done = evict({.grace = 5s}, 30s);
+  EXPECT_FALSE(done.finished());
+  ASSERT_EQ(done.nodes_left.size(), 1u);
+  EXPECT_EQ(done.nodes_left[0].agent, AgentAnswer::kUnconfirmed);
+  EXPECT_EQ(done.nodes_left[0].agent_says, "Off: " + said);
+}
+
 TEST_F(EvictTest, NamesPodsThatStay) {
   node("n1");
   pod("mirror", "n1", true, 5, R"({"kubernetes.io/config.mirror":"x"})");
@@ -189,7 +220,63 @@ TEST_F(EvictTest, NamesPodsThatStay) {
   ASSERT_EQ(done.nodes_left.size(), 1u);
   EXPECT_EQ(done.nodes_left[0].pods, 2u);
   EXPECT_EQ(done.nodes_left[0].static_pods, 1u);
+  EXPECT_EQ(done.nodes_left[0].outlived, 1u);
   EXPECT_TRUE(has_pod("stuck")) << "a pod whose containers may run is never forgotten";
+}
+
+TEST_F(EvictTest, EndsAfterAStandstill) {
+  for (const char* name : {"n1", "n2"}) node(name);
+  pod("stuck", "n1");
+  pod("a1", "n2");
+  stuck_ = {"stuck"};
+  const auto done = evict({.grace = 5s, .gives_up_after = 30s}, 1h);
+  EXPECT_FALSE(done.finished());
+  EXPECT_FALSE(done.running);
+  EXPECT_LE(took_, 1min);
+  ASSERT_EQ(done.nodes_left.size(), 1u);
+  EXPECT_EQ(done.nodes_left[0].name, "n1");
+}
+
+TEST_F(EvictTest, AsksARefusingPodUntilTheLimit) {
+  node("n1");
+  pod("a1", "n1");
+  call("POST", "/apis/policy/v1/namespaces/default/poddisruptionbudgets",
+       R"({"metadata":{"name":"keep"},"spec":{"minAvailable":1,"selector":{"matchLabels":{"app":"a"}}}})");
+  evict({.grace = 5s, .gives_up_after = 10s}, 2min);
+  EXPECT_GE(took_, 2min) << "another replica may become ready";
+}
+
+TEST_F(EvictTest, NamesWhatYarnStillHolds) {
+  node("n1");
+  yarn_holds("n1", "2000", "1Gi");
+  const auto done = evict({.grace = 5s}, 30s);
+  EXPECT_FALSE(done.finished());
+  EXPECT_EQ(done.yarn_left, 1u);
+  ASSERT_EQ(done.nodes_left.size(), 1u);
+  EXPECT_EQ(done.nodes_left[0].yarn, (model::Resources{model::CpuMilli{2000}, model::MemoryBytes{1 << 30}}));
+  yarn_holds("n1", "0", "0");
+  EXPECT_TRUE(evict({.grace = 5s}).finished());
+}
+
+TEST_F(EvictTest, PreviewCountsWhatWouldGo) {
+  for (const char* name : {"n1", "n2", "n3"}) node(name);
+  pod("a1", "n1");
+  pod("mirror", "n1", true, 5, R"({"kubernetes.io/config.mirror":"x"})");
+  pod("web", "n1", false);
+  pod("elsewhere", "n3");
+  yarn_holds("n2", "2000", "1Gi");
+  auto order = this->order(policy::state::Wish::kOff, {"n1", "n2"});
+  order.command.evict = true;
+  order.dry_run = true;
+  const auto report = give(order);
+  ASSERT_TRUE(report);
+  const auto would = net::testing::run_task(loop, clock, preview_eviction(loop, client, *report, 5s));
+  ASSERT_TRUE(would) << would.error().message;
+  EXPECT_EQ(would->pods, 2u);
+  EXPECT_EQ(would->static_pods, 1u);
+  EXPECT_EQ(would->nodes_with_yarn, 1u);
+  EXPECT_EQ(would->yarn, (model::Resources{model::CpuMilli{2000}, model::MemoryBytes{1 << 30}}));
+  EXPECT_TRUE(has_pod("a1"));
 }
 
 TEST_F(EvictTest, ShortensTheGraceOfAPodThatLeavesAlready) {
@@ -215,6 +302,7 @@ TEST(OffProgress, IsReadBackAsItWasStored) {
   left.name = "n1";
   left.pods = 2;
   left.static_pods = 1;
+  left.outlived = 1;
   left.refused = {"default/a: no"};
   left.yarn = {model::CpuMilli{500}, model::MemoryBytes{1 << 20}};
   left.agent = AgentAnswer::kInForce;

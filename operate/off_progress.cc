@@ -55,6 +55,7 @@ Json node_json(const NodeProof& node) {
                            {"silent", Json(node.silent)},
                            {"pods", count(node.pods)},
                            {"staticPods", count(node.static_pods)},
+                           {"outlivedPods", count(node.outlived)},
                            {"yarnCpuMilli", Json(node.yarn.cpu.value)},
                            {"yarnMemoryBytes", Json(node.yarn.memory.value)},
                            {"agent", Json(kAnswers.at(static_cast<std::size_t>(node.agent)))}});
@@ -76,6 +77,7 @@ NodeProof read_node(const Json& json) {
   node.pods = static_cast<std::size_t>(number(json, "pods"));
   node.static_pods = static_cast<std::size_t>(number(json, "staticPods"));
   node.yarn = {model::CpuMilli{number(json, "yarnCpuMilli")}, model::MemoryBytes{number(json, "yarnMemoryBytes")}};
+  node.outlived = static_cast<std::size_t>(number(json, "outlivedPods"));
   const auto answer = std::ranges::find(kAnswers, json.text_at("agent"));
   if (answer != kAnswers.end()) node.agent = static_cast<AgentAnswer>(answer - kAnswers.begin());
   node.agent_says = json.text_at("agentSays");

@@ -27,6 +27,7 @@ struct NodeProof {
   bool silent = false;               // its kubelet does not answer
   std::size_t pods = 0;              // offline, not terminal
   std::size_t static_pods = 0;       // of those: the kubelet would create them again
+  std::size_t outlived = 0;          // of those: deleted, and still there after the grace
   std::vector<std::string> refused;  // "NAMESPACE/POD: reason", the first few
   model::Resources yarn;             // held by YARN's containers, by the last report of the yarn-operator
   AgentAnswer agent = AgentAnswer::kNoAgent;

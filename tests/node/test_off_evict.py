@@ -57,6 +57,26 @@ class OffEvict(Protecting):
         self.assertIn("evicted 2 pods; 1 of 1 node has offered 0, tasks 0, files 0", done.stdout)
         self.assertEqual(0, sum(each["inForce"] for each in self.says()["strategies"]))
 
+    def test_report_of_a_dead_agent_about_an_earlier_order_is_no_proof(self):
+        self.assertEqual(0, self.evict().returncode)
+        self.agent.kill()
+        try:
+            self.on()  # an agent would write files now; this one could have died before it reported them
+            done = self.evict("--wait", "3s", "-o", "json")
+        finally:
+            type(self).agent = self.start()
+        self.assertEqual(1, done.returncode, done.stdout + done.stderr)
+        (left,) = json.loads(done.stdout)["evict"]["nodesLeft"]
+        self.assertEqual("unconfirmed", left["agent"], left)
+        self.assertTrue(left["agentSays"].startswith("Off: "), left)
+
+    def test_dry_run_counts_the_pods_and_evicts_none(self):
+        before = self.offline()
+        done = self.evict("--dry-run")
+        self.assertEqual(0, done.returncode, done.stdout + done.stderr)
+        self.assertIn("would evict 2 offline pods\n", done.stdout)
+        self.assertEqual(before, self.offline())
+
     def test_without_an_agent_the_pods_go_and_its_files_are_named(self):
         self.agent.kill()
         try:
