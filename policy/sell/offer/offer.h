@@ -1,14 +1,14 @@
 // The offer of a node, from the formulas to the numbers on the node:
 //
-//    line      the water line of its pool, if it has one, sets the reclaim thresholds       (policy/waterline/calendar)
-//    formulas  give the origin: what batch may use on this node (policy/sell/overcommit) motion  how far the origin may
-//    move by now                           profile tidemark only    (policy/sell) ledger    Kubernetes' part of it,
-//    and YARN's                    if the pool configures one      (policy/sell/ledger)
-//              if YARN has a book: of what third parties other than YARN leave of it
-//    arbitrate two schedulers sold more than the node has: only what is held                      (policy/sell)
-//    stop      while the pool's evictions spike: only what is sold                                (policy/evict/budget)
-//    back off  for a while after an eviction from the node, the same: else the job is placed straight back
-//    zones     of the node follow its offer (policy/sell/offer/zones_follow)
+//    line       The water line of the pool, if it has one, sets the reclaim thresholds (policy/waterline/calendar).
+//    formulas   They give the origin: what batch may use on this node (policy/sell/overcommit).
+//    motion     With profile tidemark only: how far the origin may move by now.
+//    ledger     If the pool configures one: the part of Kubernetes and the part of YARN (policy/sell/ledger).
+//               If YARN has a book: the part of what third parties other than YARN leave of it.
+//    arbitrate  Two schedulers sold more than the node has: only what is held.
+//    stop       While the evictions of the pool spike: only what is sold (policy/evict/budget).
+//    back off   The same for a while after an eviction from the node. Else the job would be placed straight back.
+//    zones      They follow the offer of their node (policy/sell/offer/zones_follow).
 //
 // With `profile: koordinator`, no calendar and no ledger of its own, a pool's nodes get the formulas' numbers
 // unchanged.
