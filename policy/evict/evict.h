@@ -10,8 +10,8 @@
 //                     and again when the task has ended, each separately; for CPU also at the start. Reclaim shares the
 //                     CPU cool-down. A forbidden task was not evicted: the next step asks another one instead, and if
 //                     it was the only one there is no cool-down
-//   budget       evictions in any hour: the grant (policy/evict/budget/grants.h), else EvictSettings::per_hour; at most
-//                     kEvictionsPerHourMax. A forbidden task does not count, and a kill of the ladder is no new
+//   budget            evictions in any hour: the grant (policy/evict/budget/grants.h), else EvictSettings::per_hour; at
+//                     most kEvictionsPerHourMax. A forbidden task does not count, and a kill of the ladder is no new
 //                     eviction. If the kubelet is about to evict, in its own order that may include online pods,
 //                     kRescuesPerHour more tasks that are known to help. (For pods the manager decides)
 //
