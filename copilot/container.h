@@ -30,7 +30,7 @@ inline constexpr std::size_t kHeldDisksMax = 64;  // of a container; further one
 // What a container has on one filesystem, in the local folders of its scheduler's daemon. Of our own copilot alone:
 //
 //   "heldOnDisks":[{"device":2049,"bytes":4096,"inodes":1}]     device: st_dev, which is the same in every mount
-//   namespace
+//                                                               namespace
 struct HeldOnDisk {
   std::uint64_t device = 0;
   std::int64_t bytes = 0, inodes = 0;

@@ -2,13 +2,12 @@
 // The framing, HPACK and stream states are nghttp2's; the limits, the flow control and the guards are ours:
 //
 //   flow control  only what the owner has consume()d is acknowledged. A stream's window bounds what one slow reader
-//   holds,
-//                 the connection's window bounds all of them; it is many stream windows, so that a few readers that
-//                 stand still do not stop the others.
+//                 holds, the connection's window bounds all of them; it is many stream windows, so that a few readers
+//                 that stand still do not stop the others.
 //   guards        resets, pings, settings, priorities and empty frames come at a bounded rate (CVE-2023-44487,
-//   CVE-2019-9512
-//                 and its family); header blocks are bounded in bytes, fields and frames; frames that wait to go out
-//                 are bounded as well. A peer that passes one gets GOAWAY with ENHANCE_YOUR_CALM and is closed.
+//                 CVE-2019-9512 and its family); header blocks are bounded in bytes, fields and frames; frames that
+//                 wait to go out are bounded as well. A peer that passes one gets GOAWAY with ENHANCE_YOUR_CALM and is
+//                 closed.
 #pragma once
 
 #include <cstdint>

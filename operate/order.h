@@ -58,8 +58,6 @@ struct OrderedNode {
   OrderOutcome outcome = OrderOutcome::kFailed;
   std::string problem;                  // of kFailed
   policy::state::EffectiveState state;  // what holds on it now, by orders alone; not for kGone and kFailed
-  // It follows its pool, of which several nodes are left to another writer: an order for the node alone does not end
-  // that.
 };
 
 struct OrderReport {

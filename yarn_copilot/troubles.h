@@ -3,8 +3,7 @@
 //   localization failed   their files could not be fetched
 //   never started         they ended, and no earlier pass saw a process: they were ended while they waited for files
 //   stuck                 they used less than kStuckUse_permille of a core over the last kStuckAfter, or waited for
-//   their
-//                         files for so long. Running masters are excluded: many only wait
+//                         their files for so long. Running masters are excluded: many only wait
 //
 // Passes are frequent: a NodeManager lists an ended container for a heartbeat or two, and not at all if its application
 // has ended.

@@ -60,8 +60,7 @@ class Ending final : public EvictionHands {
   //
   //   kAccepted     done, or in progress
   //   kForbidden    cause DisruptionBudget, JobBudget or PoolBudget; or two budgets for one pod, which the server
-  //   answers
-  //                 with 500
+  //                 answers with 500
   //   kNever        409, or the webhook refuses the pod itself: online, of another node, a mirror, another pod;
   //                 or a host application
   //   kGone         404 of an API server

@@ -3,7 +3,8 @@
 //
 //   POD_LOGS/NS_NAME_UID/CONTAINER/0.log, 1.log …       read: of each container the newest, its last kLastWordsBytes
 //   STATE_DIR/evicted/20261122T200000Z-NS-NAME/         written: CONTAINER.log, whole lines, and after them one of
-//   ours; the name gets the suffix -2 and so on if another pod's folder has it
+//                                                       ours; the name gets the suffix -2 and so on if another pod's
+//                                                       folder has it
 //
 //   evicted by tidemark: TM-EVICT-001 SENTENCE, BEMemoryEvict, memory 82 % of the node, the line is 70 %
 //

@@ -9,8 +9,7 @@
 //                            the provider listed first
 //   a host application in    a pod's, a copilot's: theirs, since they are limited and evicted as a whole
 //   a copilot's task in      a pod (YARN's containers in the NodeManager's): its own, the rest is the pod's; but not
-//   the
-//                            pod's containers themselves, which are directly in its group
+//                            the pod's containers themselves, which are directly in its group
 //                            a host application (`hadoop-yarn`): its own, the rest is the application's
 //                            kubepods-besteffort, or anywhere else: its own
 //   a group with a pod in it belongs only to the kubelet

@@ -1,8 +1,7 @@
 // What run.py measures from outside.
 //
 //   sampler_bench measure GROUP plain|watched   pods are the groups in GROUP, containers those in them; a pass a
-//   second,
-//                                               and after each tenth a line of JSON on standard output
+//                                               second, and after each tenth a line of JSON on standard output
 //   sampler_bench work                          ten times a second touches some memory, until it is ended
 #include <unistd.h>
 

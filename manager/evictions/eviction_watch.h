@@ -3,8 +3,7 @@
 //
 //   by the kubelet, the kernel, or on its own     seen when the pod is over, in a separate cache of ended pods
 //   evicted by the API, or by the scheduler       seen when the condition is set, in the cache of running pods: many
-//   such
-//                                                 pods are deleted before they are over
+//                                                 such pods are deleted before they are over
 //   a YARN task, evicted or ended on its own      reported by the node's agent, on its Node (model/ended_tasks.h)
 //   reclaimed for more timely work                reported by the YARN operator, there too; only in the pool's hour
 //

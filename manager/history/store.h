@@ -2,8 +2,7 @@
 // bounded (manager/history/record.h), `tidemark-history-KIND-0` and so on.
 //
 //   read    at the start, and again by a new leader; record by record: unreadable ones are omitted, reported, and
-//   removed
-//           with the next write
+//           removed with the next write
 //   write   by the leader, on change, at most once in `every`; each ConfigMap on the revision that was read, with the
 //           leader's epoch, so that a former leader cannot write an old state
 //

@@ -29,8 +29,7 @@
 //                         kForbiddenPause if it is still needed
 //
 //   no answer             within kUnanswered of the request, or kUnreachableFor if the server is unreachable: if memory
-//   is
-//                         still above its line the task is killed, once. Then, as without a kill, it stays like a
+//                         is still above its line the task is killed, once. Then, as without a kill, it stays like a
 //                         forbidden one: its kubelet may restart it
 //
 //   the server is busy    and says so: the task is asked again, for kBusyFor. If memory is above its line then, the

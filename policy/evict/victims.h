@@ -16,8 +16,7 @@
 //
 // Online work never: neither Koordinator's label nor a priority makes it a victim. A pod is offline if our manager lets
 // an agent evict it (policy/admission/eviction.h), a copilot's task if is_offline (policy/protect/limits) is true; a
-// host
-// application belongs to its owner.
+// host application belongs to its owner.
 //
 // The order, first victims first:
 //

@@ -75,10 +75,9 @@ bool yarn_growth_waits(YarnAmount now, const YarnTotal& wanted, const YarnTotalC
 // The total by which a ResourceManager preempts containers at once: it ends the newest of the node until the rest fits.
 //
 //    memory   the held amount, less that of the containers to preempt. It alone decides: a scheduler that uses only
-//    memory allocates more vcores than a node has, and would preempt all of them for that
+//             memory allocates more vcores than a node has, and would preempt all of them for that
 //    vcores   more than held, more than offered, and different from now: the same total again is no update, and the
-//    next
-//             one, which preempts none, must differ as well
+//             next one, which preempts none, must differ as well
 struct YarnTake {
   std::int64_t memory_mib = 0;
   std::int32_t vcores = 0;

@@ -2,8 +2,7 @@
 // the pod's status. Users see the behavior of a kubelet:
 //
 //    init containers     one after the other, each until it succeeds; a sidecar (an init container that runs on) until
-//    it
-//                        has started
+//                        it has started
 //    restarts            by the pod's policy; 10 s after the first end, twice as long after each further one, five
 //                        minutes at most, from the beginning again after ten minutes of running
 //    end of the pod      all at once: stopped, and killed after the grace; sidecars after the others, the last one

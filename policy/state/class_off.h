@@ -1,8 +1,7 @@
 // A class of work that is off (`tidemark off … --only class=X`) on a side that continues to sell.
 //
 //    draining, or off   offer' = max(offer − the amount held by the class, 0), and the NUMA zones with it: capacity
-//    that
-//                       it releases is sold again, to the other classes
+//                       that it releases is sold again, to the other classes
 //    off                all its work is reclaimed, and any that comes later: keep 0
 //
 // New work of the class is rejected on admission (webhooks); amounts alone cannot distinguish classes.

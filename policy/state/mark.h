@@ -52,7 +52,7 @@ struct NodeMarks {
 //    another    good                          the detail, and the label as an order for this node if it is stricter
 //    a state    of a newer schema             the label
 //    anything else                            draining without an end: sells nothing, kills nothing, until it is set
-//    anew
+//                                             anew
 struct NodeReading {
   NodeMarks marks;
   std::optional<model::Reason> trouble;  // kStateByLabel, kStateNewer, kStateDisagrees, kStateUnreadable

@@ -1,8 +1,7 @@
 // The permit of each strategy of an agent: whether its decisions are written, and why.
 //
 //    off, by the latch or by the mark               off: offline work keeps its minimum, the rest is restored. Of
-//    strategies
-//                                                   in mode observe only CPU limits start
+//                                                   strategies in mode observe only CPU limits start
 //    Koordinator's agent runs here (peer.h)         observe: two agents would overwrite each other
 //    the tasks or the desired state are unknown     keep: the values in force stay
 //    the agent cannot write (no rights, no cgroups) observe, regardless of the settings or the mark

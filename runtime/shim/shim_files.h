@@ -3,9 +3,8 @@
 //
 //   begin.json     written by the runtime before the shim starts: what is to run, and how
 //   lock           held by the shim as long as it lives, with its pid and start time; and for a moment by a runtime
-//   that
-//                  finds it free and writes ended.json: a shim that gets it later finds that and starts nothing. Empty
-//                  and free: no shim ever started, and the directory is removed
+//                  that finds it free and writes ended.json: a shim that gets it later finds that and starts nothing.
+//                  Empty and free: no shim ever started, and the directory is removed
 //   running.json   written by the shim: the process that runs
 //   ended.json     written by the shim when that has ended, whole or not at all: what a container came to
 //

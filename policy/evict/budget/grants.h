@@ -3,8 +3,7 @@
 //   held(node)  = the most that the node may still use: its last grant, and the grant before if the node may not know
 //                 that it ended. A grant counts for an hour past its end: evictions just before the end lie in that
 //                 hour.
-//   Σ held ≤ the pool's limit, whatever messages are lost, late or out of order; except after the limit itself was
-//   lowered
+//   Σ held ≤ the limit of the pool, whatever messages are lost, late or out of order; except after a cut of the limit
 //
 //   part        = (limit − the operator's part) / size class of the pool
 //   size class  = the number of its nodes, rounded up to 1, 2, 3, 4, 5, 7, 9, 12 … (a quarter more each), so that one

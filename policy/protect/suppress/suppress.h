@@ -20,8 +20,7 @@
 // and not their cgroup.
 //
 //    files              cpuset    all cgroups, if children's sets are parts of their parents'; else the besteffort
-//    cgroup;
-//                                 the containers alone, if the kubelet's CPU manager is static
+//                                 cgroup; the containers alone, if the kubelet's CPU manager is static
 //                       cfsQuota  the besteffort cgroup; on a node that is off, beside such pods, each offline task
 //
 // Values of the policy that is not in force have no intents any more.

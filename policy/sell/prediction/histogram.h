@@ -2,9 +2,9 @@
 //
 //    bucket b        holds amounts of [start(b), start(b + 1)), start(b) = first × (ratio^b − 1) / (ratio − 1)
 //    bucket of x     0 below first, otherwise floor(log(x × (ratio − 1) / first + 1) / log(ratio)), at most the last
-//    one weight at t     2^((t − reference) / half-life), added to its bucket percentile p    the upper edge of the
-//    first bucket with which the buckets' sum reaches p × total; of the last
-//                    bucket its lower edge. Buckets of less than kEpsilon at either end count as empty.
+//    one weight at t     2^((t − reference) / half-life), added to its bucket
+//    percentile p        the upper edge of the first bucket with which the sum of the buckets reaches p × total; of the
+//                        last bucket its lower edge. Buckets of less than kEpsilon at either end count as empty.
 //
 // The reference is the multiple of the half-life that is nearest to the first sample; it moves when a weight would pass
 // 2^100, and all weights are scaled with it. So only the ratio of weights matters, and a half-life without a sample

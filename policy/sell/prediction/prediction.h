@@ -11,7 +11,7 @@
 //                    reclaimable = min(max(allocatable − unreclaimable, 0), max(Σ request − unreclaimable, 0))
 //
 //    published       reclaimable: the smaller of both; peak: the larger of (unreclaimable + unpredicted) and the
-//    class's
+//                    class's
 //
 // Each resource is separate. Without the node's size, or without one of the three models of "by class", there is no
 // prediction.

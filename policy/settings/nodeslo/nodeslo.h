@@ -1,13 +1,10 @@
 // The content of a node's NodeSLO: from the five keys of the settings, for each part
 //
-//    defaults ← clusterStrategy ← first matching entry of nodeStrategies        merged at load
-//    (policy/settings/nodeslo/typed_json.h) host applications: the first matching entry of nodeConfigs replaces the
-//    cluster's
-//    list
-//    ← nodeSlo of the node's pool ← annotation tidemark.io/settings                 if present
-//    (policy/settings/nodeslo/layer.h) systemStrategy.totalNetworkBandwidth ← annotation
-//    node.koordinator.sh/network-bandwidth
-//    the agent's lines in resourceUsedThresholdWithBE ← calendar of the node's pool (policy/settings/nodeslo/line.h)
+//    defaults ← clusterStrategy ← first matching entry of nodeStrategies          merged when the settings are read
+//    ← nodeSlo of the pool ← annotation tidemark.io/settings, if present          policy/settings/nodeslo/layer.h
+//    host applications: the first matching entry of nodeConfigs replaces the list of the cluster
+//    systemStrategy.totalNetworkBandwidth ← annotation node.koordinator.sh/network-bandwidth
+//    thresholds of resourceUsedThresholdWithBE ← calendar of the pool             policy/settings/nodeslo/line.h
 //
 // The part `extensions` of the object stays, except Tidemark's one key in it. Ranges are not checked here, as in
 // Koordinator: the schema of the API server checks them on write.

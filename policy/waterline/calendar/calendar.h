@@ -6,7 +6,7 @@
 //   line = base
 //   for each entry in force, windows by priority, then freezes, then the override:
 //     line = line + (entry's line − line) × ramp          ramp: 0 → 1 in its first `ramp_up`, 1 → 0 in its last
-//     `ramp_down`
+//                                                         `ramp_down`
 //
 // Among equals the lower line is the stronger, also among overrides. A freeze without its own line means the base line.
 // An entry that starts again while it lasts, or as it ends, continues. An override has no ramps and outranks
