@@ -1,4 +1,4 @@
-// The result of an order and of the wait for it, as text and as JSON.
+// The result of an order as text, and of the wait for it as JSON.
 #pragma once
 
 #include <string>
@@ -10,7 +10,6 @@
 namespace tidemark::cli {
 
 std::string render_text(const operate::OrderReport& report, const operate::OrderOptions& options);
-Json render_json(const operate::OrderReport& report, const operate::OrderOptions& options);
 
 // {"reached":…,"nodesSilent":[…],"agentsOfOtherVersion":[…],"withoutAgent":[…]}, as members of `into`.
 void add_json(const operate::WaitReport& waited, Json& into);

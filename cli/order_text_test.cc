@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "operate/order_json.h"
+
 namespace tidemark::cli {
 namespace {
 
@@ -43,7 +45,8 @@ TEST(OrderText, SaysThatNotAllNodesWereReached) {
   example.report.incomplete = "listing nodes: the server went away";
   EXPECT_TRUE(example.has("1 marked")) << example.text();
   EXPECT_TRUE(example.has("NOT ALL NODES: listing nodes: the server went away")) << example.text();
-  EXPECT_EQ(render_json(example.report, example.options).text_at("incomplete"), "listing nodes: the server went away");
+  EXPECT_EQ(operate::render_json(example.report, example.options).text_at("incomplete"),
+            "listing nodes: the server went away");
 }
 
 TEST(OrderText, JsonOfTheWaitListsSilentNodes) {

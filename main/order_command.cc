@@ -18,6 +18,8 @@
 #include "operate/evict.h"
 #include "operate/off_progress.h"
 #include "operate/order.h"
+#include "operate/order_json.h"
+#include "operate/order_limits.h"
 #include "operate/order_wait.h"
 
 namespace tidemark::main {
@@ -26,13 +28,8 @@ namespace {
 constexpr std::size_t kNodesNamedMax = 100'000;
 // High, because a person waits and an order must not wait for a query budget; --in-flight bounds the writes instead.
 constexpr int kQueriesPerSecond = 100'000;
-constexpr base::Duration kDrainDefault = std::chrono::minutes(15);
-constexpr base::Duration kDrainMax = std::chrono::hours(24 * 30);
-constexpr base::Duration kLastsMax = std::chrono::hours(24 * 365);
-// Without --wait, both beyond the grace.
-constexpr base::Duration kEvictWaitDefault = std::chrono::minutes(10);
+// Without --wait, beyond the grace.
 constexpr base::Duration kEvictStandstill = std::chrono::minutes(1);
-constexpr std::int64_t kPerMinuteMax = 1'000'000;
 
 struct Words {
   std::string_view program;
@@ -60,7 +57,7 @@ struct Asked {
   bool local = false;
   agent::MachinePlaces places;
   bool now = false;
-  base::Duration drain = kDrainDefault;
+  base::Duration drain = operate::kDrainDefault;
   base::Duration lasts{0};
   std::vector<std::string> only;
   bool yes = false;
@@ -75,11 +72,11 @@ void declare(base::Flags& flags, policy::state::Wish wish, Asked& asked_for, ope
   declare_said_flags(flags, asked_for.said);
   if (wish == policy::state::Wish::kOff) {
     flags.boolean("now", asked_for.now, "set state off without a drain; running pods continue, nothing new is sold");
-    flags.duration("drain", asked_for.drain, base::Duration(0), kDrainMax,
+    flags.duration("drain", asked_for.drain, base::Duration(0), operate::kDrainMax,
                    "longest time in state draining; a node without offline work is off sooner");
     flags.boolean("evict", asked_for.evict,
                   "also evict offline pods and YARN containers, wait, and show per node that nothing is left");
-    flags.duration("grace", asked_for.evict_options.grace, std::chrono::seconds(1), std::chrono::hours(1),
+    flags.duration("grace", asked_for.evict_options.grace, operate::kGraceMin, operate::kGraceMax,
                    "with --evict: longest time from the request to the kill of a pod");
     flags.text("budget", asked_for.budget, "with --evict: limit of evictions, e.g. 60/min; default none")
         .placeholder("N/min");
@@ -93,7 +90,7 @@ void declare(base::Flags& flags, policy::state::Wish wish, Asked& asked_for, ope
   if (wish != policy::state::Wish::kObserve) {
     flags.list("only", asked_for.only, "limit the order to k8s, yarn or class=NAME");
   }
-  flags.duration("for", asked_for.lasts, base::Duration(0), kLastsMax,
+  flags.duration("for", asked_for.lasts, base::Duration(0), operate::kLastsMax,
                  "duration, by this machine's clock; then the previous order applies again. 0 is permanent");
   if (wish != policy::state::Wish::kObserve) {
     flags.boolean("local", asked_for.local,
@@ -102,7 +99,7 @@ void declare(base::Flags& flags, policy::state::Wish wish, Asked& asked_for, ope
   }
   flags.boolean("dry-run", options.dry_run, "show the change, write nothing");
   flags.boolean("yes", asked_for.yes, "do not ask for confirmation");
-  flags.duration("wait", asked_for.wait, base::Duration(0), kDrainMax,
+  flags.duration("wait", asked_for.wait, base::Duration(0), operate::kDrainMax,
                  "longest wait until all nodes have the new state; 0s does not wait");
   declare_answer_flags(flags, asked_for.form, options.limit);
   flags.integer("in-flight", options.in_flight, 1, 1000, "maximum number of concurrent writes");
@@ -236,7 +233,7 @@ bool read_budget(const std::string& text, std::int64_t& per_minute) {
   if (text.empty()) return true;
   const auto number =
       text.ends_with(kUnit) ? base::parse_int(text.substr(0, text.size() - kUnit.size())) : std::nullopt;
-  if (!number || *number < 1 || *number > kPerMinuteMax) return false;
+  if (!number || *number < 1 || *number > operate::kPerMinuteMax) return false;
   per_minute = *number;
   return true;
 }
@@ -265,7 +262,7 @@ std::string wrong_eviction(Asked& asked_for, const operate::OrderOptions& option
   if (options.nothing_in_force) return "--evict waits for the kernel files itself; it goes without --nothing-in-force";
   if (!asked_for.budget.empty() && asked_for.evict_options.at_once) return "--budget and --at-once exclude each other";
   if (asked_for.wait == base::Duration(0)) {
-    asked_for.wait = asked_for.evict_options.grace + kEvictWaitDefault;
+    asked_for.wait = asked_for.evict_options.grace + operate::kEvictWait;
     asked_for.evict_options.gives_up_after = asked_for.evict_options.grace + kEvictStandstill;
   }
   return "";
@@ -415,7 +412,7 @@ int run_order(policy::state::Wish wish, const std::vector<std::string>& args) {
       if (!would) co_return failed(would.error());
       std::string text = cli::render_text(*report, options) + cli::preview_text(*would);
       if (quiet) {
-        Json out = cli::render_json(*report, options);
+        Json out = operate::render_json(*report, options);
         out["evict"] = cli::preview_json(*would);
         text = out.dump_pretty() + "\n";
       }
@@ -432,7 +429,7 @@ int run_order(policy::state::Wish wish, const std::vector<std::string>& args) {
       progress.end();
       std::string text;
       if (quiet) {
-        Json out = cli::render_json(*report, options);
+        Json out = operate::render_json(*report, options);
         out["evict"] = operate::progress_json(evicted);
         text = out.dump_pretty() + "\n";
       } else {
@@ -461,7 +458,7 @@ int run_order(policy::state::Wish wish, const std::vector<std::string>& args) {
     int answer = report->failed() ? kFailed : kDone;
     std::string text;
     if (quiet) {
-      Json out = cli::render_json(*report, options);
+      Json out = operate::render_json(*report, options);
       if (waited) cli::add_json(*waited, out);
       text = out.dump_pretty() + "\n";
     } else {

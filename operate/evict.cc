@@ -33,6 +33,7 @@ using base::cat;
 
 constexpr base::Duration kEvictLook = std::chrono::milliseconds(500);
 constexpr base::Duration kStoreEvery = std::chrono::seconds(2);
+constexpr base::Duration kStoreUnchanged = std::chrono::seconds(5);  // shows that the command still runs
 constexpr base::Duration kRefusedPause = std::chrono::seconds(5);  // before a pod that refused is asked again
 constexpr base::Duration kOutlives = std::chrono::seconds(10);     // beyond the grace
 constexpr base::Duration kEvictMinute = std::chrono::minutes(1);
@@ -148,19 +149,23 @@ class Evictor {
     std::optional<base::MonotonicTime> stored_at;
     base::MonotonicTime moved_at = loop_.clock().monotonic();
     bool changed = true;
+    OffProgress seen = progress_;
     while (true) {
-      if (nodes_.synced() && pods_.synced()) {
-        OffProgress before = progress_;
+      const bool looked = nodes_.synced() && pods_.synced();
+      if (looked) {
         look();
-        before.updated = progress_.updated;
-        changed = changed || before != progress_;
-        if (before != progress_ && on_progress) on_progress(progress_);
+        seen.updated = progress_.updated;
+        const bool news = seen != progress_;
+        seen = progress_;
+        changed = changed || news;
+        if (news && on_progress) on_progress(progress_);
         if (progress_.finished()) break;
-        if (before != progress_ || progress_.refused > 0) moved_at = loop_.clock().monotonic();
+        if (news || progress_.refused > 0) moved_at = loop_.clock().monotonic();
       }
       const base::MonotonicTime now = loop_.clock().monotonic();
       if (options_.gives_up_after > base::Duration(0) && now - moved_at >= options_.gives_up_after) break;
-      if (changed && (!stored_at || now - *stored_at >= kStoreEvery)) {
+      if (looked && (!stored_at || now - *stored_at >= (changed ? kStoreEvery : kStoreUnchanged))) {
+        progress_.updated = loop_.clock().wall();
         co_await store();
         stored_at = now;
         changed = false;

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "base/text.h"
-#include "kube/objects.h"
 #include "model/reason.h"
 #include "operate/get.h"
 
@@ -175,20 +174,23 @@ net::Task<Result<void>> store_progress(kube::Client& client, std::string config_
   co_return Result<void>();
 }
 
-net::Task<Result<std::vector<OffProgress>>> read_progress(kube::Client& client, std::string config_namespace,
-                                                          base::Duration limit) {
-  kube::Interner interner;
-  TM_CO_TRY(const auto map,
-            co_await config_map(client, std::move(config_namespace), std::string(kOffProgressName), limit, interner));
+std::vector<OffProgress> progress_in(const kube::ConfigMap& map) {
   std::vector<OffProgress> all;
-  if (!map) co_return all;
-  for (const auto& [key, text] : map->data) {
+  for (const auto& [key, text] : map.data) {
     const auto json = Json::parse(text.view());
     if (!json) continue;
     if (auto progress = parse_progress(*json)) all.push_back(std::move(*progress));
   }
   std::ranges::sort(all, std::greater<>(), &OffProgress::began);
-  co_return all;
+  return all;
+}
+
+net::Task<Result<std::vector<OffProgress>>> read_progress(kube::Client& client, std::string config_namespace,
+                                                          base::Duration limit) {
+  kube::Interner interner;
+  TM_CO_TRY(const auto map,
+            co_await config_map(client, std::move(config_namespace), std::string(kOffProgressName), limit, interner));
+  co_return map ? progress_in(*map) : std::vector<OffProgress>();
 }
 
 }  // namespace tidemark::operate

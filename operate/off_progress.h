@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "kube/client.h"
+#include "kube/objects.h"
 #include "model/resources.h"
 #include "net/loop.h"
 #include "operate/order.h"
@@ -70,7 +71,9 @@ std::string scope_text(const OrderOptions& options);
 
 net::Task<Result<void>> store_progress(kube::Client& client, std::string config_namespace, const OffProgress& progress,
                                        base::Duration limit);
-// All that is stored, the latest first; empty if nothing is. Unreadable entries are left out.
+// All that the ConfigMap has, the latest first. Unreadable entries are left out.
+std::vector<OffProgress> progress_in(const kube::ConfigMap& map);
+// The same of the stored ConfigMap; empty if there is none.
 net::Task<Result<std::vector<OffProgress>>> read_progress(kube::Client& client, std::string config_namespace,
                                                           base::Duration limit);
 

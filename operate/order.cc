@@ -326,11 +326,13 @@ class Writing {
         const bool named = order_.scope == OrderScope::kNode;
         out.outcome = named ? OrderOutcome::kFailed : OrderOutcome::kGone;
         out.problem = named ? "node not found" : "";
+        out.problem_kind = ErrorKind::kNotFound;
         co_return out;
       }
       if (!worth_another_try(settled.error()) || loop_.clock().monotonic() + pause >= deadline) {
         out.outcome = OrderOutcome::kFailed;
         out.problem = settled.error().message;
+        out.problem_kind = settled.error().kind;
         co_return out;
       }
       co_await loop_.sleep(pause);

@@ -56,8 +56,9 @@ std::string_view to_string(OrderOutcome);
 struct OrderedNode {
   std::string name;
   OrderOutcome outcome = OrderOutcome::kFailed;
-  std::string problem;                  // of kFailed
-  policy::state::EffectiveState state;  // what holds on it now, by orders alone; not for kGone and kFailed
+  std::string problem;                            // of kFailed
+  policy::state::EffectiveState state;            // what holds on it now, by orders alone; not for kGone and kFailed
+  ErrorKind problem_kind = ErrorKind::kInternal;  // of kFailed
 };
 
 struct OrderReport {

@@ -12,13 +12,13 @@
 namespace tidemark::operate {
 namespace {
 
-using TextMap = std::map<std::string, std::string>;
+using RevisionTexts = std::map<std::string, std::string>;
 
-void compare_map(std::vector<SettingsTextChange>& changes, std::string_view map, const TextMap& before,
-                 const TextMap& after) {
-  TextMap keys = before;
+void compare_map(std::vector<SettingsTextChange>& changes, std::string_view map, const RevisionTexts& before,
+                 const RevisionTexts& after) {
+  RevisionTexts keys = before;
   keys.insert(after.begin(), after.end());
-  const auto text_in = [](const TextMap& texts, const std::string& key) {
+  const auto text_in = [](const RevisionTexts& texts, const std::string& key) {
     const auto found = texts.find(key);
     return found == texts.end() ? std::nullopt : std::optional(found->second);
   };
@@ -28,7 +28,7 @@ void compare_map(std::vector<SettingsTextChange>& changes, std::string_view map,
   }
 }
 
-TextMap tidemark_map(const policy::settings::SettingsTexts& texts) {
+RevisionTexts tidemark_map(const policy::settings::SettingsTexts& texts) {
   if (!texts.tidemark) return {};
   return {{std::string(model::kTidemarkConfigKey), *texts.tidemark}};
 }
