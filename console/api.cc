@@ -66,6 +66,10 @@ net::Task<void> Api::handle(net::HttpExchange& exchange) {
     co_return;
   }
   const std::string_view path = target->path;
+  if (exchange.head().method == "POST") {
+    co_await write(exchange, path);
+    co_return;
+  }
   if (!path.starts_with(kApi)) {
     page(exchange, path);
     co_return;
@@ -75,7 +79,7 @@ net::Task<void> Api::handle(net::HttpExchange& exchange) {
   if (what == "stream") {
     co_await parts_.stream.serve(exchange);
   } else if (what == "summary") {
-    respond_json(exchange, summary_document(parts_.view, parts_.cluster, now));
+    respond_json(exchange, summary_document(parts_.view, parts_.cluster, !parts_.person, now));
   } else if (what == "nodes") {
     nodes(exchange, *target);
   } else if (what.starts_with("nodes/")) {
@@ -92,10 +96,27 @@ net::Task<void> Api::handle(net::HttpExchange& exchange) {
     respond_json(exchange, history_document(parts_.view));
   } else if (RecordApi::has(what)) {
     co_await records_.handle(exchange, std::string(what), *target);
+  } else if (what == "orders") {
+    parts_.orders.list(exchange);
+  } else if (what.starts_with("orders/")) {
+    parts_.orders.one(exchange, what.substr(7));
   } else {
     respond_problem(exchange, 404, "not-found",
                     base::cat("there is no ", base::in_quotes(path), "; /api/openapi.json lists what there is"));
   }
+}
+
+net::Task<void> Api::write(net::HttpExchange& exchange, std::string_view path) {
+  if (path != "/api/v1/orders") {
+    respond_problem(exchange, 405, "method",
+                    base::cat(base::in_quotes(path), " takes no POST; only /api/v1/orders does"));
+    co_return;
+  }
+  if (!parts_.person) {
+    respond_problem(exchange, 403, "read-only", "this console is read-only; start it with --write to give orders");
+    co_return;
+  }
+  co_await parts_.orders.post(exchange, *parts_.person);
 }
 
 void Api::nodes(net::HttpExchange& exchange, const net::Target& target) {

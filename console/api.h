@@ -3,12 +3,14 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/clock.h"
 #include "base/metrics.h"
 #include "base/result.h"
+#include "console/orders.h"
 #include "console/record_api.h"
 #include "console/stream.h"
 #include "console/view.h"
@@ -23,10 +25,12 @@ struct ApiParts {
   kube::Client& client;
   View& view;
   Stream& stream;
+  Orders& orders;
   const base::Registry& metrics;
-  ViewOptions settings;  // their location
-  std::string cluster;   // shown in the header of the page
-  operate::DecisionFiles files;
+  ViewOptions settings;          // their location
+  std::string cluster;           // shown in the header of the page
+  std::optional<Person> person;  // nullopt: read-only
+  operate::DecisionFiles files{};
 };
 
 class Api {
@@ -41,6 +45,7 @@ class Api {
   net::Task<void> handle(net::HttpExchange& exchange);
 
  private:
+  net::Task<void> write(net::HttpExchange& exchange, std::string_view path);
   net::Task<void> node(net::HttpExchange& exchange, std::string name);
   net::Task<Result<std::string>> node_detail(std::string name);
   void nodes(net::HttpExchange& exchange, const net::Target& target);

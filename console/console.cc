@@ -6,7 +6,8 @@
 #include "base/text.h"
 #include "console/api.h"
 #include "console/documents.h"
-#include "console/guard.h"
+#include "console/order_documents.h"
+#include "console/orders.h"
 #include "console/page.h"
 #include "console/stream.h"
 #include "net/http_server.h"
@@ -27,10 +28,12 @@ class Running final : public Console {
       : loop_(loop),
         log_(std::move(log)),
         cluster_(options.cluster),
+        read_only_(!options.person),
         view_(loop, client, log_, metrics, random.fork(), options.view),
         stream_(loop, metrics, base::cat(random.next() & 0xffffffff), [this] { return snapshot(); }),
-        api_({loop, client, view_, stream_, metrics, std::move(options.view), std::move(options.cluster),
-              std::move(options.files)}) {
+        orders_(loop, log_, view_, metrics, random.fork(), options.view),
+        api_({loop, client, view_, stream_, orders_, metrics, std::move(options.view), std::move(options.cluster),
+              std::move(options.person), std::move(options.files)}) {
     view_.on_change([this](const View::Change& change) { stream_.publish(delta(change)); });
   }
 
@@ -61,9 +64,10 @@ class Running final : public Console {
     std::string out;
     base::JsonWriter json(out);
     json.begin_object();
-    json.key("summary").raw(summary_document(view_, cluster_, now));
+    json.key("summary").raw(summary_document(view_, cluster_, read_only_, now));
     json.key("nodes").raw(nodes_document(view_, {*choose_columns({}), {}, {}, {}}));
     json.key("problems").raw(problems_document(view_));
+    json.key("evictions").raw(evictions_json(view_.evictions()).dump());
     json.end_object();
     return out;
   }
@@ -78,8 +82,9 @@ class Running final : public Console {
     json.key("gone").begin_array();
     for (const auto& name : change.gone) json.value(name);
     json.end_array();
-    json.key("summary").raw(summary_document(view_, cluster_, loop_.clock().wall()));
+    json.key("summary").raw(summary_document(view_, cluster_, read_only_, loop_.clock().wall()));
     if (change.findings) json.key("problems").raw(problems_document(view_));
+    if (change.evictions) json.key("evictions").raw(evictions_json(view_.evictions()).dump());
     json.end_object();
     return out;
   }
@@ -87,8 +92,10 @@ class Running final : public Console {
   net::EventLoop& loop_;
   base::Log log_;
   std::string cluster_;
+  bool read_only_;
   View view_;
   Stream stream_;
+  Orders orders_;
   Api api_;
   std::unique_ptr<net::HttpServer> server_;  // goes first: its requests use everything above
 };

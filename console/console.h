@@ -1,14 +1,16 @@
-// `tidemark console`: shows a cluster on a web page, on loopback. It reads and writes nothing.
+// `tidemark console`: shows a cluster on a web page, on loopback. It writes orders only if `person` is given.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/log.h"
 #include "base/metrics.h"
 #include "base/random.h"
 #include "base/result.h"
+#include "console/orders.h"
 #include "console/view.h"
 #include "kube/client.h"
 #include "net/loop.h"
@@ -20,7 +22,8 @@ namespace tidemark::console {
 struct ConsoleOptions {
   std::string listen = "127.0.0.1:8090";
   ViewOptions view{};
-  std::string cluster{};  // its name on the page
+  std::string cluster{};           // its name on the page
+  std::optional<Person> person{};  // gives the orders of the page; nullopt: the console is read-only
   operate::DecisionFiles files{};
 };
 

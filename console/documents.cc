@@ -232,7 +232,7 @@ void write_sums(JsonWriter& json, const Sums& sums) {
   json.end_object();
 }
 
-std::string summary_document(View& view, std::string_view cluster, base::WallTime now) {
+std::string summary_document(View& view, std::string_view cluster, bool read_only, base::WallTime now) {
   std::string out;
   JsonWriter json(out);
   json.begin_object();
@@ -240,7 +240,7 @@ std::string summary_document(View& view, std::string_view cluster, base::WallTim
   json.member("version", TIDEMARK_VERSION);
   json.member("cluster", cluster);
   json.member("time", seconds(now));
-  json.member("readOnly", true);
+  json.member("readOnly", read_only);
   json.key("sources").begin_array();
   for (const SourceState& source : view.sources()) {
     json.begin_object();

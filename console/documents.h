@@ -42,7 +42,7 @@ void write_row(base::JsonWriter& json, const NodeRow& row);  // as an array, in 
 
 std::string_view line_phase_word(model::LinePhase phase);
 
-std::string summary_document(View& view, std::string_view cluster, base::WallTime now);
+std::string summary_document(View& view, std::string_view cluster, bool read_only, base::WallTime now);
 void write_sums(base::JsonWriter& json, const Sums& sums);
 
 // One per pool: its line now, its sums, its orders.

@@ -32,6 +32,21 @@ std::string etag_of(std::string_view body) {
   return out;
 }
 
+std::optional<Refusal> refuse_write(const net::HttpRequest& request) {
+  const std::string_view site = request.headers.get("sec-fetch-site");
+  if (!site.empty() && site != "same-origin") {
+    return Refusal{403, "cross-site", "only the console's own page may write"};
+  }
+  if (request.headers.get(kWriteHeader).empty()) {
+    return Refusal{403, "write-header", base::cat("a write needs the header ", kWriteHeader, ": 1")};
+  }
+  const std::string_view type = request.headers.get("content-type");
+  if (base::trim(type.substr(0, type.find(';'))) != "application/json") {
+    return Refusal{415, "content-type", "a write needs the content type application/json"};
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<Refusal> refuse(const net::HttpRequest& request) {
@@ -41,8 +56,10 @@ std::optional<Refusal> refuse(const net::HttpRequest& request) {
                    base::cat("this console serves only this machine; the request is for ", base::in_quotes(host),
                              ". Open it as http://127.0.0.1 or http://localhost, if needed through a tunnel")};
   }
-  if (request.method != "GET" && request.method != "HEAD") {
-    return Refusal{405, "method", base::cat("method ", base::in_quotes(request.method), " is not served; only GET is")};
+  const bool write = request.method == "POST";
+  if (!write && request.method != "GET" && request.method != "HEAD") {
+    return Refusal{405, "method",
+                   base::cat("method ", base::in_quotes(request.method), " is not served; only GET and POST are")};
   }
   const std::string_view site = request.headers.get("sec-fetch-site");
   const bool document = request.headers.get("sec-fetch-mode") == "navigate";
@@ -53,7 +70,7 @@ std::optional<Refusal> refuse(const net::HttpRequest& request) {
   if (!origin.empty() && origin != base::cat("http://", host)) {
     return Refusal{403, "cross-site", base::cat("the request comes from a page of ", base::in_quotes(origin))};
   }
-  return std::nullopt;
+  return write ? refuse_write(request) : std::nullopt;
 }
 
 net::Headers answer_headers(std::string_view content_type, std::string_view cache) {
@@ -81,7 +98,7 @@ void respond_problem(net::HttpExchange& exchange, int status, std::string_view i
   if (!field.empty()) json.member("field", field);
   json.end_object();
   net::Headers headers = answer_headers("application/problem+json", kNoStore);
-  if (status == 405) headers.set("allow", "GET, HEAD");
+  if (status == 405) headers.set("allow", "GET, HEAD, POST");
   exchange.respond(status, std::move(headers), net::make_buffer(std::move(body)));
 }
 

@@ -20,7 +20,10 @@ struct Refusal {
 
 // Why a request is not answered. A page of another site can reach a server on loopback: by a name that it makes point
 // here (its `Host` is that name), or by a request from its own page (`Sec-Fetch-Site`, `Origin`). Both are refused.
-// Only GET and HEAD exist so far.
+//
+// A POST must be JSON, carry kWriteHeader and, if a browser sent it, come from the console's own page. A page of
+// another site cannot set that header without a preflight request, and OPTIONS is refused.
+inline constexpr std::string_view kWriteHeader = "x-tidemark-console";
 std::optional<Refusal> refuse(const net::HttpRequest& request);
 
 // For every answer; `cache` is the value of cache-control.

@@ -29,14 +29,50 @@ TEST(Guard, RefusesNamesThatPointToThisMachine) {
   }
 }
 
-TEST(Guard, RefusesWrites) {
-  for (const auto* method : {"POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"}) {
+TEST(Guard, RefusesOtherMethods) {
+  for (const auto* method : {"PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"}) {
     auto asked = request("localhost");
     asked.method = method;
     const auto refused = refuse(asked);
     ASSERT_TRUE(refused) << method;
     EXPECT_EQ(refused->status, 405);
   }
+}
+
+net::HttpRequest write_request() {
+  net::HttpRequest out = request("localhost:8090");
+  out.method = "POST";
+  out.headers.set("content-type", "application/json");
+  out.headers.set(kWriteHeader, "1");
+  return out;
+}
+
+TEST(Guard, AcceptsAWriteOfItsOwnPage) {
+  auto asked = write_request();
+  EXPECT_FALSE(refuse(asked));
+  asked.headers.set("origin", "http://localhost:8090");
+  asked.headers.set("sec-fetch-site", "same-origin");
+  asked.headers.set("content-type", "application/json; charset=utf-8");
+  EXPECT_FALSE(refuse(asked));
+}
+
+TEST(Guard, RefusesAWriteThatAnotherSiteCanSend) {
+  const auto status = [](std::string_view header, std::string_view value) {
+    auto asked = write_request();
+    asked.headers.set(header, value);
+    const auto refused = refuse(asked);
+    return refused ? refused->status : 0;
+  };
+  EXPECT_EQ(status("origin", "http://evil.example"), 403);
+  EXPECT_EQ(status("origin", "null"), 403);
+  EXPECT_EQ(status("sec-fetch-site", "cross-site"), 403);
+  EXPECT_EQ(status("sec-fetch-site", "same-site"), 403);
+  EXPECT_EQ(status("sec-fetch-site", "none"), 403);
+  EXPECT_EQ(status("host", "evil.example"), 421);
+  for (const auto* type : {"text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""}) {
+    EXPECT_EQ(status("content-type", type), 415) << type;
+  }
+  EXPECT_EQ(status(kWriteHeader, ""), 403) << "a form of another site cannot set it";
 }
 
 TEST(Guard, RefusesReadsByPagesOfOtherSites) {

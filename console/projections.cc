@@ -42,7 +42,7 @@ bool is_marked_offline(const kube::Pod& pod) {
   return is_offline(priority, model::parse_qos(pod.meta.labels.get(model::kQosClassLabel)));
 }
 
-std::uint32_t seconds(const std::optional<base::WallTime>& time) {
+std::uint32_t seconds_or_zero(const std::optional<base::WallTime>& time) {
   if (!time) return 0;
   const auto whole = std::chrono::floor<std::chrono::seconds>(time->since_epoch).count();
   return static_cast<std::uint32_t>(std::clamp<std::int64_t>(whole, 0, std::numeric_limits<std::uint32_t>::max()));
@@ -196,8 +196,8 @@ Result<Task> decode_task(std::string_view bytes, kube::Interner& interner) {
   task.phase = pod.phase;
   task.terminating = pod.meta.deleted.has_value();
   task.request = kube::batch_request(pod);
-  task.created_s = seconds(pod.meta.created);
-  task.started_s = seconds(pod.started);
+  task.created_s = seconds_or_zero(pod.meta.created);
+  task.started_s = seconds_or_zero(pod.started);
   TM_TRY(const StatusWords words, read_status(bytes, interner));
   task.evicted = words.disrupted == "EvictionByEvictionAPI" || words.reason == "Evicted";
   task.why = kube::Text::plain(cut(why_of(words, task.phase), Task::kWhyBytesMax));

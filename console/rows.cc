@@ -19,15 +19,6 @@ Report report_on(const kube::Node& node, const NodeReport* report, const policy:
   return age > std::chrono::minutes(strategy.values.degrade_time_minutes) ? Report::kStale : Report::kFresh;
 }
 
-model::NodeState state_on(const kube::Node& node, const model::Pool& pool, base::WallTime now) {
-  const auto text = [](const kube::Text* found) {
-    return found == nullptr ? std::nullopt : std::optional(found->view());
-  };
-  const auto reading = policy::state::read_marks(text(node.meta.labels.find(model::kStateLabel)),
-                                                 text(node.meta.annotations.find(model::kStateDetailAnnotation)));
-  return policy::state::effective(reading.marks, pool.modes.capacity, now).strictest();
-}
-
 model::Resources held_by_yarn(const kube::Node& node) {
   model::Resources held;
   const auto* text = node.meta.annotations.find(model::kYarnBookAnnotation);
@@ -60,6 +51,15 @@ void add_to(SumAmounts& sum, const RowAmounts& row) {
 
 }  // namespace
 
+policy::state::EffectiveState effective_state(const kube::Node& node, const model::Pool& pool, base::WallTime now) {
+  const auto text = [](const kube::Text* found) {
+    return found == nullptr ? std::nullopt : std::optional(found->view());
+  };
+  const auto reading = policy::state::read_marks(text(node.meta.labels.find(model::kStateLabel)),
+                                                 text(node.meta.annotations.find(model::kStateDetailAnnotation)));
+  return policy::state::effective(reading.marks, pool.modes.capacity, now);
+}
+
 std::string_view to_string(Report report) {
   switch (report) {
     case Report::kFresh:
@@ -87,7 +87,7 @@ NodeRow row_of(const kube::Node& node, const NodeReport* report, std::span<const
   NodeRow row;
   row.name = node.meta.name.view();
   row.pool = pool.name;
-  row.state = state_on(node, pool, now);
+  row.state = effective_state(node, pool, now).strictest();
   row.report = report_on(node, report, strategy, known, now);
   if (report != nullptr && report->updated) {
     row.reported_s = std::chrono::floor<std::chrono::seconds>(report->updated->since_epoch).count();

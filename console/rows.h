@@ -57,6 +57,9 @@ struct Known {
   bool operator==(const Known&) const = default;
 };
 
+// By its mark and the mode of its pool.
+policy::state::EffectiveState effective_state(const kube::Node& node, const model::Pool& pool, base::WallTime now);
+
 NodeRow row_of(const kube::Node& node, const NodeReport* report, std::span<const Task* const> tasks, Settings& settings,
                const Known& known, base::WallTime now);
 

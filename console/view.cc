@@ -94,7 +94,8 @@ View::View(net::EventLoop& loop, kube::Client& client, const base::Log& log, bas
                    [](const Task& task) { return std::vector<std::string>{std::string(task.node.view())}; });
   maps_.hold_only([this](const kube::ConfigMap& map) {
     const auto name = map.meta.name.view();
-    return name == options_.config_name || name == model::kTidemarkConfigName || name == model::kStateName;
+    return name == options_.config_name || name == model::kTidemarkConfigName || name == model::kStateName ||
+           name == operate::kOffProgressName;
   });
   nodes_.subscribe([this](const kube::ObjectKey& key, const kube::Node*, const kube::Node*) {
     dirty_.insert(key.name);
@@ -109,6 +110,11 @@ View::View(net::EventLoop& loop, kube::Client& client, const base::Log& log, bas
     ++version_;
   });
   maps_.subscribe([this](const kube::ObjectKey& key, const kube::ConfigMap*, const kube::ConfigMap* after) {
+    if (key.name == operate::kOffProgressName) {
+      evictions_ = after == nullptr ? std::vector<operate::OffProgress>() : operate::progress_in(*after);
+      evictions_new_ = true;
+      return;
+    }
     if (key.name == options_.config_name) settings_.take_colocation(after);
     if (key.name == model::kTidemarkConfigName) settings_.take_tidemark(after);
     if (key.name == model::kStateName) settings_.take_state(after);
@@ -190,7 +196,9 @@ void View::pass() {
     refresh_findings(now, change);
   }
   remember(now);
-  if (change.rows.empty() && change.gone.empty() && !change.sums && !change.findings) return;
+  change.evictions = std::exchange(evictions_new_, false);
+  const bool more = change.sums || change.findings || change.evictions;
+  if (change.rows.empty() && change.gone.empty() && !more) return;
   ++version_;
   if (listener_) listener_(change);
 }

@@ -26,6 +26,7 @@
 #include "kube/informer.h"
 #include "kube/objects.h"
 #include "net/loop.h"
+#include "operate/off_progress.h"
 #include "policy/explain/doctor/cluster_findings.h"
 
 namespace tidemark::console {
@@ -69,6 +70,7 @@ class View {
     std::vector<std::string> gone;
     bool sums = false;
     bool findings = false;
+    bool evictions = false;
   };
   using OnChange = std::function<void(const Change&)>;
 
@@ -95,6 +97,8 @@ class View {
   void for_each_task(const std::function<void(const Task&)>& visit) const;
   // Worst first; only what is not as it should be.
   const std::vector<policy::explain::ClusterFinding>& findings() const { return findings_; }
+  // Stored progress of `off --evict`, the latest first.
+  const std::vector<operate::OffProgress>& evictions() const { return evictions_; }
 
  private:
   net::Task<void> passes();
@@ -127,6 +131,8 @@ class View {
   std::vector<policy::explain::ClusterFinding> findings_;
   std::string findings_shown_;  // as a page got them last
   std::deque<HistoryPoint> history_;
+  std::vector<operate::OffProgress> evictions_;
+  bool evictions_new_ = false;
   std::uint64_t version_ = 1;
   net::Scope scope_;
 };

@@ -39,7 +39,7 @@ SETS = {"real": REAL}
 PRESETS = {"asan": "asan", "tsan": "tsan", "asan_long": "asan", "tsan_long": "tsan"}  # groups that have a build of their own
 # Tests side by side. Those of clusters wait more than they work, those of nodes most.
 JOBS = {"contract": CLUSTERS, "node": 3, "vm": 2, "cluster": CLUSTERS, "yarn": CLUSTERS, "browser": 1, "long": 1}
-NEED_CLUSTER = {"contract", "node", "cluster", "yarn", "long"}
+NEED_CLUSTER = {"contract", "node", "cluster", "yarn", "browser", "long"}
 PROVIDERS = {"node": node, "yarn": yarn, "vm": vm, "browser": browser, "long": yarn}
 NEED_DEPLOY_TOOLS = {"node": ["helm"], "yarn": ["helm"], "cluster": ["helm", "promtool"]}
 IN_A_GUEST = ["linux_test", "agent_test", "yarn_copilot_test"]  # unit test programs that the group vm runs in its machine

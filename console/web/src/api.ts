@@ -16,6 +16,28 @@ export async function read<T>(path: string, signal?: AbortSignal): Promise<T> {
   return (await answer.json()) as T;
 }
 
+// A refusal of the server, with the field that is wrong.
+export class Refused extends Error {
+  constructor(message: string, readonly field: string) {
+    super(message);
+  }
+}
+
+// A write. The header shows the server that the page itself sends it.
+export async function send<T>(path: string, body: unknown, key?: string): Promise<T> {
+  const headers: Record<string, string> = { "content-type": "application/json", accept: "application/json", "x-tidemark-console": "1" };
+  if (key) headers["idempotency-key"] = key;
+  const answer = await fetch(path, { method: "POST", headers, body: JSON.stringify(body) });
+  if (answer.ok) return (await answer.json()) as T;
+  let problem: Problem | null = null;
+  try {
+    problem = (await answer.json()) as Problem;
+  } catch {
+    // not a problem document: the status says enough
+  }
+  throw new Refused(problem?.detail ?? `${answer.status} ${answer.statusText}`, problem?.field ?? "");
+}
+
 export type Loaded<T> = { value: T | null; error: string | null; at: number };
 
 // What `path` answers, read again each `every` ms. The last good answer stays while a later read fails.

@@ -1,8 +1,10 @@
 // Texts of the page in English and Chinese, and how numbers and times are written. `zh` has every key of `en`: the
 // compiler checks it.
 import { computed, signal } from "@preact/signals";
+import { ordersEn, ordersZh } from "./texts_orders";
 
 const en = {
+  ...ordersEn,
   now: "Now",
   pools: "Pools",
   offline: "Offline",
@@ -300,6 +302,7 @@ export type Key = keyof typeof en;
 type Texts = Record<Key, string>;
 
 const zh: Texts = {
+  ...ordersZh,
   now: "现状",
   pools: "资源池",
   offline: "离线",

@@ -3,6 +3,7 @@ import { render, type ComponentType } from "preact";
 import { useEffect } from "preact/hooks";
 import { signal } from "@preact/signals";
 import { duration, language, setLanguage, t, type Key } from "./i18n";
+import { OrderDialog, asked, listenToOrderKey } from "./orders";
 import { Calendar } from "./pages/calendar";
 import { Decisions } from "./pages/decisions";
 import { Join } from "./pages/join";
@@ -90,7 +91,7 @@ function Header() {
           <span aria-hidden="true">{connection.value === "live" ? "●" : "○"}</span>{" "}
           {connection.value === "live" ? t("live") : t("connecting")}
         </span>
-        <span class="readonly">{t("readOnly")}</span>
+        {summary.value && <span class="readonly">{t(summary.value.readOnly ? "readOnly" : "writes")}</span>}
         <button type="button" class="quiet" onClick={() => (searching.value = true)}>
           {t("search")} <kbd aria-hidden="true">/</kbd>
         </button>
@@ -142,6 +143,7 @@ function App() {
         <Page />
       </main>
       <Search />
+      <OrderDialog />
     </>
   );
 }
@@ -149,10 +151,11 @@ function App() {
 window.addEventListener("keydown", (event) => {
   const target = event.target as HTMLElement;
   if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
-  if (/^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName) || searching.value) return;
+  if (/^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName) || searching.value || asked.value) return;
   event.preventDefault();
   searching.value = true;
 });
+listenToOrderKey();
 startRouter();
 connect();
 render(<App />, document.getElementById("app")!);

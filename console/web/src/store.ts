@@ -1,10 +1,11 @@
 // What the page knows of the cluster: the snapshot and the deltas of the event stream, nodes as columns.
 import { computed, signal } from "@preact/signals";
-import { NODE_COLUMNS, type Delta, type NodeRow, type Problems, type Snapshot, type Summary } from "@api";
+import { NODE_COLUMNS, type Delta, type Eviction, type NodeRow, type Problems, type Snapshot, type Summary } from "@api";
 import { serverOffset } from "./i18n";
 
 export const summary = signal<Summary | null>(null);
 export const problems = signal<Problems | null>(null);
+export const evictions = signal<Eviction[]>([]); // stored progress of off with eviction, the latest first
 export type Connection = "connecting" | "live" | "lost";
 export const connection = signal<Connection>("connecting");
 export const lastFrame = signal(0); // on this machine's clock, in milliseconds
@@ -49,6 +50,7 @@ function takeSnapshot(next: Snapshot) {
   }
   takeSummary(next.summary);
   problems.value = next.problems;
+  evictions.value = next.evictions;
   nodesVersion.value += 1;
 }
 
@@ -61,6 +63,7 @@ function takeDelta(next: Delta) {
   for (const name of next.gone) rows.delete(name);
   takeSummary(next.summary);
   if (next.problems) problems.value = next.problems;
+  if (next.evictions) evictions.value = next.evictions;
   if (next.rows.length > 0 || next.gone.length > 0) nodesVersion.value += 1;
 }
 

@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import type { NodeDetail, Task } from "@api";
 import { useRead } from "../api";
 import { age, amount, amountWithUnit, duration, moment, t, type Key, type Resource } from "../i18n";
+import { Evictions, OrderButtons, useOrderKey, type Target } from "../orders";
 import { Bar, Card, Choice, Failure, Legend, ReportMark, State, Title, Words, rowBar } from "../parts";
 import { poolPath } from "../router";
 import { nodeByName, tick } from "../store";
@@ -237,12 +238,17 @@ export function taskColumns(withNode: boolean, withUse: boolean): Column<Task>[]
 
 export function NodePage({ name }: { name: string }) {
   const { value: detail, error } = useRead<NodeDetail>(`/api/v1/nodes/${encodeURIComponent(name)}`, 3000);
+  const target: Target = { scope: "node", nodes: [name] };
+  useOrderKey(target);
   const row = nodeByName(name) ?? detail?.node;
   const isolation = detail?.conditions.find((condition) => condition.type === "TidemarkIsolation");
   tick.value;
   return (
     <>
-      <Title>{name}</Title>
+      <div class="title-line">
+        <Title>{name}</Title>
+        {row && <OrderButtons target={target} />}
+      </div>
       {row && (
         <div class="facts">
           <State state={row.state} />
@@ -254,6 +260,7 @@ export function NodePage({ name }: { name: string }) {
           </span>
         </div>
       )}
+      <Evictions target={target} />
       {row && (
         <div class="card pair">
           {(["cpu", "memory"] as const).map((resource) => (

@@ -5,6 +5,7 @@ import { useRead } from "../api";
 import { age, amount, amountWithUnit, clock, bytes, number, percent, t, type Key, type Resource } from "../i18n";
 import { NodeMap } from "../map";
 import { Amount, Bar, Card, Choice, Legend, ReportMark, State, Title, Words, rowBar } from "../parts";
+import { Evictions, OrderButtons, useOrderKey, type Target } from "../orders";
 import { Plot } from "../plot";
 import { nodePath, query, setQuery } from "../router";
 import { nodes, poolNames, problems, summary, tick } from "../store";
@@ -182,12 +183,19 @@ function Nodes({ resource, setResource }: { resource: Resource; setResource: (ne
   );
 }
 
+const CLUSTER: Target = { scope: "cluster" };
+
 export function Now() {
+  useOrderKey(CLUSTER);
   const [resource, setResource] = useState<Resource>("cpu");
   const sums = summary.value?.sums;
   return (
     <>
-      <Title>{t("now")}</Title>
+      <div class="title-line">
+        <Title>{t("now")}</Title>
+        <OrderButtons target={CLUSTER} />
+      </div>
+      <Evictions target={CLUSTER} />
       <Card title={t("overview")} class="overview" side={sums && (
         <p class="states">
           {(["on", "observe", "draining", "off"] as const).filter((state) => state === "on" || sums[state] > 0).map((state) => (

@@ -4,6 +4,7 @@ import type { Line, Pool, PoolDetail, Pools as PoolsAnswer } from "@api";
 import { useRead } from "../api";
 import { amount, amountWithUnit, moment, number, percent, t, type Key } from "../i18n";
 import { Bar, Card, Failure, State, Title } from "../parts";
+import { Evictions, OrderButtons, useOrderKey, type Target } from "../orders";
 import { Plot } from "../plot";
 import { poolPath } from "../router";
 
@@ -119,6 +120,8 @@ export function Pools() {
 }
 
 export function PoolPage({ name }: { name: string }) {
+  const target: Target = { scope: "pool", pool: name };
+  useOrderKey(target);
   const { value, error } = useRead<PoolDetail>(`/api/v1/pools/${encodeURIComponent(name)}`, 10_000);
   const week = value?.week;
   const series = useMemo(
@@ -133,7 +136,11 @@ export function PoolPage({ name }: { name: string }) {
   );
   return (
     <>
-      <Title>{name}</Title>
+      <div class="title-line">
+        <Title>{name}</Title>
+        <OrderButtons target={target} />
+      </div>
+      <Evictions target={target} />
       {error && !value && <Failure error={error} />}
       {!value && !error && <p class="note">{t("loading")}</p>}
       {value && (

@@ -1,0 +1,255 @@
+// Orders by the page of the console in a real browser, on a real API server with 12 nodes that sell and one offline pod
+// on each.
+//
+// TIDEMARK_CONSOLE_URL   a console with --write
+// TIDEMARK_VIEWER_URL    another one, with the rights of a viewer
+// TIDEMARK_CONTROL_URL   POST /reset, /hold, /release, /kill, /start: the cluster and the first console
+// TIDEMARK_CHROMIUM, TIDEMARK_MODULES, TIDEMARK_SCREENSHOTS   as in page.test.mjs
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { after, before, beforeEach, describe, test } from "node:test";
+
+const { TIDEMARK_CONSOLE_URL: CONSOLE, TIDEMARK_VIEWER_URL: VIEWER, TIDEMARK_CONTROL_URL: CONTROL, TIDEMARK_CHROMIUM, TIDEMARK_MODULES, TIDEMARK_SCREENSHOTS } = process.env;
+const require = createRequire(join(TIDEMARK_MODULES, "package.json"));
+const { chromium } = require("playwright-core");
+const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
+
+const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
+const PATIENCE_MS = 60_000;
+
+let browser;
+before(async () => {
+  browser = await chromium.launch({ executablePath: TIDEMARK_CHROMIUM, args: FLAGS });
+});
+after(() => browser?.close());
+beforeEach(() => control("reset"));
+
+async function control(what) {
+  const answer = await fetch(CONTROL + what, { method: "POST" });
+  assert.equal(answer.status, 204, what);
+}
+
+async function open(path, { url = CONSOLE, locale = "en-GB", dark = false, width = 1280 } = {}) {
+  const context = await browser.newContext({ locale, colorScheme: dark ? "dark" : "light", viewport: { width, height: 900 } });
+  const page = await context.newPage();
+  page.setDefaultTimeout(PATIENCE_MS);
+  page.problems = [];
+  page.on("console", (message) => ["error", "warning"].includes(message.type()) && page.problems.push(message.text()));
+  page.on("pageerror", (error) => page.problems.push(String(error)));
+  await page.goto(url.replace(/\/$/, "") + path);
+  return page;
+}
+async function close(page, expected = /^$/) {
+  assert.deepEqual(page.problems.filter((each) => !expected.test(each)), []);
+  await page.context().close();
+}
+async function accessible(page, what) {
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
+  assert.deepEqual(violations.map((each) => `${each.id}: ${each.nodes.map((node) => node.target.join(" ")).join(", ")}`), [], what);
+}
+async function screenshot(page, name) {
+  await page.screenshot({ path: join(TIDEMARK_SCREENSHOTS, `orders-${name}.png`) });
+}
+// Until the console shows all nodes on, and the pods of the reset.
+async function fresh() {
+  const deadline = Date.now() + PATIENCE_MS;
+  while (Date.now() < deadline) {
+    const { sums } = await (await fetch(new URL("api/v1/summary", CONSOLE))).json();
+    if (sums.on === 12 && sums.tasks === 12 && sums.cpu.offered > 0) return;
+    await new Promise((wake) => setTimeout(wake, 200));
+  }
+  assert.fail("the console does not show the reset cluster");
+}
+async function states() {
+  const { columns } = await (await fetch(new URL("api/v1/nodes?columns=name,state,tasks,cpuOffered", CONSOLE))).json();
+  return columns;
+}
+const dialog = (page) => page.locator("dialog.order-dialog");
+
+describe("off with proof", () => {
+  test("by clicks, and a second tab shows the same", async () => {
+    await fresh();
+    const page = await open("/");
+    const second = await open("/pools/web");
+    await page.getByRole("button", { name: "Off…" }).click();
+    await dialog(page).getByRole("radio", { name: /evict running/ }).check();
+    await dialog(page).locator(".affected dd").first().filter({ hasText: /^12$/ }).waitFor();
+    const affected = await dialog(page).locator(".affected").innerText();
+    assert.match(affected, /offline pods\s*12/);
+    assert.match(affected, /They request\s*48\S* cores/);
+    await screenshot(page, "1-form");
+    await accessible(page, "the form");
+
+    await dialog(page).getByRole("button", { name: "Next" }).click();
+    await dialog(page).getByRole("alert").filter({ hasText: "reason" }).waitFor();
+    const reason = dialog(page).getByRole("textbox", { name: /Reason/ });
+    assert.equal(await reason.evaluate((element) => element === document.activeElement), true, "the wrong field has the focus");
+    await reason.fill("kernel update");
+    await dialog(page).getByRole("button", { name: "Next" }).click();
+
+    const confirm = dialog(page).getByRole("button", { name: "Switch off and evict" });
+    await confirm.waitFor();
+    assert.equal(await confirm.isDisabled(), true, "until the scope is typed");
+    await dialog(page).getByRole("textbox", { name: /Type cluster/ }).fill("cluster");
+    await screenshot(page, "2-confirm");
+    await accessible(page, "the confirmation");
+    await confirm.click();
+    await dialog(page).locator(".step").first().waitFor();
+    await second.locator(".eviction .step").first().waitFor();
+    await screenshot(page, "3-progress");
+    await dialog(page).locator(".step.done", { hasText: "Proof: on 12 of 12 nodes" }).waitFor();
+    await second.locator(".step.done", { hasText: "Proof: on 12 of 12 nodes" }).waitFor();
+    await screenshot(page, "4-proof");
+    await accessible(page, "the proof");
+    assert.match(await second.locator(".eviction").innerText(), /Evicted pods: 12/);
+    await screenshot(second, "second-tab");
+    await dialog(page).getByRole("button", { name: "Close" }).click();
+    await page.locator(".eviction", { hasText: "the whole cluster" }).waitFor();
+
+    const found = await states();
+    assert.deepEqual(new Set(found.state), new Set(["off"]));
+    assert.deepEqual(new Set(found.cpuOffered), new Set([0]));
+    assert.deepEqual(new Set(found.tasks), new Set([0]));
+    await close(page);
+    await close(second);
+  });
+
+  test("by keyboard, for a pool", async () => {
+    await fresh();
+    const page = await open("/pools/web");
+    await page.getByRole("button", { name: "Off…" }).waitFor();
+    await page.keyboard.press("Alt+o");
+    await dialog(page).getByRole("heading", { name: /pool web/ }).waitFor();
+    const press = async (key, until) => {
+      for (let i = 0; i < 12; ++i) {
+        await page.keyboard.press(key);
+        if (await page.evaluate((label) => (document.activeElement.closest("label")?.textContent ?? document.activeElement.textContent).includes(label), until)) return;
+      }
+      assert.fail(`${key} does not reach ${until}`);
+    };
+    await press("Tab", "Stop selling");
+    await page.keyboard.press("ArrowDown");
+    await press("Tab", "Reason");
+    await page.keyboard.type("planned work");
+    await page.keyboard.press("Enter");
+    await dialog(page).getByRole("textbox", { name: /Type web/ }).waitFor();
+    await press("Tab", "Type web");
+    await page.keyboard.type("web");
+    await page.keyboard.press("Enter");
+    await dialog(page).locator(".step.done", { hasText: "Proof: on 8 of 8 nodes" }).waitFor();
+    await page.keyboard.press("Escape");
+    await dialog(page).locator("h2").waitFor({ state: "detached" });
+    const found = await states();
+    found.name.forEach((name, i) => assert.equal(found.state[i], name.includes("web") ? "off" : "on", name));
+    await close(page);
+  });
+
+  test("goes on after the console was killed in the middle", async () => {
+    await fresh();
+    await control("hold");
+    const page = await open("/nodes/browser-web-1");
+    await page.getByRole("button", { name: "Off…" }).click();
+    await dialog(page).getByRole("radio", { name: /evict running/ }).check();
+    await dialog(page).getByRole("textbox", { name: /Reason/ }).fill("disk change");
+    await dialog(page).getByRole("button", { name: "Next" }).click();
+    await dialog(page).getByRole("button", { name: "Switch off and evict" }).click();
+    await dialog(page).locator(".step", { hasText: "Offline pods left: 1" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.locator(".eviction .step", { hasText: "Offline pods left: 1" }).waitFor();
+    await control("kill");
+    await page.locator(".warnings", { hasText: "connection lost" }).waitFor();
+    await screenshot(page, "killed");
+    await control("start");
+    await page.locator(".eviction .stopped").waitFor();
+    await screenshot(page, "stopped");
+    await page.getByRole("button", { name: "Continue…" }).click();
+    assert.equal(await dialog(page).getByRole("textbox", { name: /Reason/ }).inputValue(), "disk change");
+    assert.equal(await dialog(page).getByRole("radio", { name: /evict running/ }).isChecked(), true);
+    await dialog(page).getByRole("button", { name: "Next" }).click();
+    await dialog(page).getByRole("button", { name: "Switch off and evict" }).click();
+    await control("release");
+    await dialog(page).locator(".step.done", { hasText: "Proof: on 1 of 1 nodes" }).waitFor();
+    await close(page, /ERR_|net::|Failed to load/);
+  });
+});
+
+describe("other orders", () => {
+  test("observe and on, with a reason", async () => {
+    await fresh();
+    const page = await open("/nodes/browser-database-1");
+    for (const [button, confirm, state] of [["Observe…", "Observe", "observe"], ["On…", "Switch on", "on"]]) {
+      await page.getByRole("button", { name: button }).click();
+      await dialog(page).getByRole("textbox", { name: /Reason/ }).fill("a trial");
+      await dialog(page).getByRole("button", { name: "Next" }).click();
+      await dialog(page).getByRole("button", { name: confirm, exact: true }).click();
+      await dialog(page).locator(".step.done", { hasText: `in state ${state}: 1 of 1` }).waitFor();
+      await dialog(page).getByRole("button", { name: "Close" }).click();
+      await page.locator(`.facts .state-${state}`).waitFor();
+    }
+    await close(page);
+  });
+
+  test("off without eviction leaves the pods and names what continues", async () => {
+    await fresh();
+    const page = await open("/pools/database");
+    await page.getByRole("button", { name: "Off…" }).click();
+    await dialog(page).getByRole("textbox", { name: /Reason/ }).fill("promotion");
+    await dialog(page).getByRole("button", { name: "Next" }).click();
+    await dialog(page).getByRole("textbox", { name: /Type database/ }).fill("database");
+    await dialog(page).getByRole("button", { name: "Switch off", exact: true }).click();
+    await dialog(page).locator(".step.done", { hasText: "offer nothing: 4 of 4" }).waitFor();
+    await dialog(page).locator(".step", { hasText: "Offline pods that continue: 4" }).waitFor();
+    await screenshot(page, "plain-off");
+    await close(page);
+  });
+
+  test("the API server refuses the order of a viewer", async () => {
+    await fresh();
+    const page = await open("/nodes/browser-web-2", { url: VIEWER });
+    await page.getByRole("button", { name: "Off…" }).click();
+    await dialog(page).getByRole("textbox", { name: /Reason/ }).fill("curious");
+    await dialog(page).getByRole("button", { name: "Next" }).click();
+    await dialog(page).getByRole("button", { name: "Switch off", exact: true }).click();
+    await dialog(page).getByRole("alert").filter({ hasText: /Refused.*forbidden.*viewer.*cannot patch/ }).waitFor();
+    await screenshot(page, "viewer");
+    const found = await states();
+    assert.equal(found.state[found.name.indexOf("browser-web-2")], "on");
+    await close(page, /403/);
+  });
+
+  test("the dialog in Chinese and dark, on a small screen", async () => {
+    await fresh();
+    const page = await open("/", { locale: "zh-CN", dark: true, width: 320 });
+    await page.getByRole("button", { name: "关闭…" }).click();
+    await dialog(page).getByRole("radio", { name: /驱逐/ }).check();
+    await dialog(page).locator(".affected dd").first().filter({ hasText: /^12$/ }).waitFor();
+    await accessible(page, "zh dark");
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+    assert.ok(wide <= 320, `${wide} px wide`);
+    await screenshot(page, "zh-dark-narrow");
+    await close(page);
+  });
+});
+
+describe("the server", () => {
+  test("refuses a write of another site", async () => {
+    const context = await browser.newContext();
+    const other = await context.newPage();
+    await other.route("http://other.example/", (route) => route.fulfill({ contentType: "text/html", body: "<title>other</title>" }));
+    await other.goto("http://other.example/");
+    const sent = await other.evaluate(async (url) => {
+      const body = JSON.stringify({ verb: "off", scope: "cluster", reason: "attack" });
+      const plain = await fetch(url, { method: "POST", mode: "no-cors", headers: { "content-type": "text/plain" }, body }).then(() => "sent", () => "refused");
+      const own = await fetch(url, { method: "POST", headers: { "content-type": "application/json", "x-tidemark-console": "1", "idempotency-key": "k" }, body }).then(() => "sent", () => "refused");
+      return { plain, own };
+    }, `${CONSOLE.replace(/\/$/, "")}/api/v1/orders`);
+    assert.equal(sent.own, "refused", "the browser asks first, and gets no permission");
+    const { orders } = await (await fetch(new URL("api/v1/orders", CONSOLE))).json();
+    assert.deepEqual(orders.filter((each) => each.reason === "attack"), []);
+    assert.ok((await states()).state.every((state) => state === "on"));
+    await context.close();
+  });
+});
