@@ -1,0 +1,32 @@
+// Seals short texts with a secret (AES-256-GCM): only a holder of the secret can read or make a sealed text.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace tidemark::net {
+
+// SHA-256, as bytes.
+std::string sha256(std::string_view text);
+
+class Sealer {
+ public:
+  // The key is derived from `secret`, which may be of any length; two programs with the same secret open each other's
+  // texts.
+  explicit Sealer(std::string_view secret);
+
+  // In the alphabet of base64url, fit for a cookie. `purpose` must be the same when it is opened.
+  Result<std::string> seal(std::string_view text, std::string_view purpose) const;
+  // nullopt: not sealed with this secret and purpose, or changed since.
+  std::optional<std::string> open(std::string_view sealed, std::string_view purpose) const;
+
+ private:
+  std::array<unsigned char, 32> key_{};
+};
+
+}  // namespace tidemark::net
