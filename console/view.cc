@@ -19,18 +19,12 @@ constexpr std::string_view kByNode = "node";
 // Time alone makes a report stale and a calendar move, so every row is computed again after this.
 constexpr base::Duration kAllRowsEvery = std::chrono::seconds(10);
 constexpr base::Duration kFindingsEvery = std::chrono::seconds(5);
-constexpr std::size_t kMapsBytesMax = 4 * 1024 * 1024;
+constexpr std::size_t kMapBytesMax = 2 * 1024 * 1024;
 
 kube::InformerConfig informer(const kube::Resource& resource, std::size_t bytes_max) {
   kube::InformerConfig config;
   config.resource = resource;
   config.bytes_max = bytes_max;
-  return config;
-}
-
-kube::InformerConfig maps_config(const ViewOptions& options) {
-  kube::InformerConfig config = informer(kube::kConfigMaps, kMapsBytesMax);
-  config.ns = options.config_namespace;
   return config;
 }
 
@@ -83,20 +77,11 @@ View::View(net::EventLoop& loop, kube::Client& client, const base::Log& log, bas
                [this](std::string_view bytes) { return decode_node_report(bytes, interner_); }),
       tasks_(loop, client, client, log_, metrics, random.fork(), informer(kube::kPods, kTasksMax * kTaskBytes),
              [this](std::string_view bytes) { return decode_task(bytes, interner_); }),
-      maps_(loop, client, client, log_, metrics, random.fork(), maps_config(options_),
-            [this](std::string_view bytes) {
-              return kube::decode_config_map(bytes, {}, kube::KeyFilter::all(), interner_);
-            }),
       settings_(options_.zones),
       scope_(loop) {
   tasks_.hold_only([](const Task& task) { return task.offline; });
   tasks_.add_index(std::string(kByNode),
                    [](const Task& task) { return std::vector<std::string>{std::string(task.node.view())}; });
-  maps_.hold_only([this](const kube::ConfigMap& map) {
-    const auto name = map.meta.name.view();
-    return name == options_.config_name || name == model::kTidemarkConfigName || name == model::kStateName ||
-           name == operate::kOffProgressName;
-  });
   nodes_.subscribe([this](const kube::ObjectKey& key, const kube::Node*, const kube::Node*) {
     dirty_.insert(key.name);
     findings_dirty_ = true;
@@ -109,34 +94,57 @@ View::View(net::EventLoop& loop, kube::Client& client, const base::Log& log, bas
     }
     ++version_;
   });
-  maps_.subscribe([this](const kube::ObjectKey& key, const kube::ConfigMap*, const kube::ConfigMap* after) {
-    if (key.name == operate::kOffProgressName) {
-      evictions_ = after == nullptr ? std::vector<operate::OffProgress>() : operate::progress_in(*after);
-      evictions_new_ = true;
-      return;
-    }
-    if (key.name == options_.config_name) settings_.take_colocation(after);
-    if (key.name == model::kTidemarkConfigName) settings_.take_tidemark(after);
-    if (key.name == model::kStateName) settings_.take_state(after);
-    all_dirty_ = findings_dirty_ = true;
-    ++version_;
-  });
+  for (const std::string_view name : {std::string_view(options_.config_name), model::kTidemarkConfigName,
+                                      model::kStateName, operate::kOffProgressName}) {
+    watch_map(name, client, metrics, random.fork());
+  }
+}
+
+void View::watch_map(std::string_view name, kube::Client& client, base::Registry& metrics, base::Random random) {
+  kube::InformerConfig config = informer(kube::kConfigMaps, kMapBytesMax);
+  config.name = name;
+  config.ns = options_.config_namespace;
+  config.field_selector = base::cat("metadata.name=", name);
+  config.may_be_absent = name == operate::kOffProgressName;  // without the right to read it, evictions are not shown
+  maps_.push_back(std::make_unique<kube::Informer<kube::ConfigMap>>(
+      loop_, client, client, log_, metrics, std::move(random), std::move(config), [this](std::string_view bytes) {
+        return kube::decode_config_map(bytes, {}, kube::KeyFilter::all(), interner_);
+      }));
+  maps_.back()->subscribe([this, name = std::string(name)](const kube::ObjectKey&, const kube::ConfigMap*,
+                                                           const kube::ConfigMap* after) { take_map(name, after); });
+}
+
+void View::take_map(std::string_view name, const kube::ConfigMap* map) {
+  if (name == operate::kOffProgressName) {
+    evictions_ = map == nullptr ? std::vector<operate::OffProgress>() : operate::progress_in(*map);
+    evictions_new_ = true;
+    return;
+  }
+  if (name == options_.config_name) settings_.take_colocation(map);
+  if (name == model::kTidemarkConfigName) settings_.take_tidemark(map);
+  if (name == model::kStateName) settings_.take_state(map);
+  all_dirty_ = findings_dirty_ = true;
+  ++version_;
 }
 
 void View::start() {
   scope_.spawn(nodes_.run());
   scope_.spawn(reports_.run());
   scope_.spawn(tasks_.run());
-  scope_.spawn(maps_.run());
+  for (const auto& map : maps_) scope_.spawn(map->run());
   scope_.spawn(passes());
 }
 
 bool View::synced() const {
-  return nodes_.synced() && reports_.synced() && tasks_.synced() && maps_.synced();
+  return nodes_.synced() && reports_.synced() && tasks_.synced() && maps_synced();
+}
+
+bool View::maps_synced() const {
+  return std::ranges::all_of(maps_, [](const auto& map) { return map->synced(); });
 }
 
 Known View::known() const {
-  return {reports_.synced(), tasks_.synced(), maps_.synced()};
+  return {reports_.synced(), tasks_.synced(), maps_synced()};
 }
 
 std::vector<SourceState> View::sources() const {
@@ -149,7 +157,16 @@ std::vector<SourceState> View::sources() const {
   add("nodes", nodes_.core());
   add("nodeMetrics", reports_.core());
   add("pods", tasks_.core());
-  add("settings", maps_.core());
+  SourceState settings{"settings", maps_synced(), false, std::nullopt, 0};
+  for (const auto& map : maps_) {
+    const kube::InformerCore& core = map->core();
+    settings.incomplete = settings.incomplete || core.over_budget();
+    settings.objects += core.size();
+    if (!core.unheard().lasts) continue;
+    const base::Duration silent = loop_.clock().monotonic() - core.last_contact();
+    settings.silent = std::max(settings.silent.value_or(silent), silent);
+  }
+  out.push_back(settings);
   return out;
 }
 

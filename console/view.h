@@ -101,6 +101,9 @@ class View {
   const std::vector<operate::OffProgress>& evictions() const { return evictions_; }
 
  private:
+  void watch_map(std::string_view name, kube::Client& client, base::Registry& metrics, base::Random random);
+  void take_map(std::string_view name, const kube::ConfigMap* map);
+  bool maps_synced() const;
   net::Task<void> passes();
   void pass();
   void refresh_row(std::string_view name, base::WallTime now, Change& change);
@@ -115,7 +118,8 @@ class View {
   kube::Informer<kube::Node> nodes_;
   kube::Informer<NodeReport> reports_;
   kube::Informer<Task> tasks_;
-  kube::Informer<kube::ConfigMap> maps_;
+  // One for each name, so that the right to read these ConfigMaps is enough.
+  std::vector<std::unique_ptr<kube::Informer<kube::ConfigMap>>> maps_;
   Settings settings_;
   OnChange listener_;
 
