@@ -20,6 +20,8 @@ constexpr std::int64_t kPageMax = 1000;                          // tasks in one
 constexpr std::string_view kApi = "/api/v1/";
 constexpr std::string_view kForever = "public, max-age=31536000, immutable";
 constexpr std::size_t kNameBytesMax = 253;
+// A stream of the cluster form ends after this, so that one that comes back is asked for its session again.
+constexpr base::Duration kStreamLife = std::chrono::minutes(5);
 
 // Paths that the page itself interprets.
 bool is_page_path(std::string_view path) {
@@ -56,7 +58,7 @@ kube::NodeFields detail_fields() {
 }  // namespace
 
 net::Task<void> Api::handle(net::HttpExchange& exchange) {
-  if (const auto refused = refuse(exchange.head())) {
+  if (const auto refused = refuse(exchange.head(), parts_.site)) {
     respond_problem(exchange, refused->status, refused->id, refused->detail);
     co_return;
   }
@@ -75,11 +77,19 @@ net::Task<void> Api::handle(net::HttpExchange& exchange) {
     co_return;
   }
   const std::string_view what = path.substr(kApi.size());
+  if (what == "session") {
+    co_await session(exchange);
+    co_return;
+  }
+  if (const auto known = co_await person(exchange); !known) {
+    respond_login_error(exchange, known.error());
+    co_return;
+  }
   const base::WallTime now = parts_.loop.clock().wall();
   if (what == "stream") {
-    co_await parts_.stream.serve(exchange);
+    co_await parts_.stream.serve(exchange, parts_.login == nullptr ? std::nullopt : std::optional(kStreamLife));
   } else if (what == "summary") {
-    respond_json(exchange, summary_document(parts_.view, parts_.cluster, !parts_.person, now));
+    respond_json(exchange, summary_document(parts_.view, parts_.cluster, read_only(), now));
   } else if (what == "nodes") {
     nodes(exchange, *target);
   } else if (what.starts_with("nodes/")) {
@@ -107,16 +117,42 @@ net::Task<void> Api::handle(net::HttpExchange& exchange) {
 }
 
 net::Task<void> Api::write(net::HttpExchange& exchange, std::string_view path) {
+  if (parts_.login != nullptr && path == "/api/v1/login") {
+    co_await parts_.login->log_in(exchange);
+    co_return;
+  }
+  if (parts_.login != nullptr && path == "/api/v1/logout") co_return parts_.login->log_out(exchange);
   if (path != "/api/v1/orders") {
     respond_problem(exchange, 405, "method",
                     base::cat(base::in_quotes(path), " takes no POST; only /api/v1/orders does"));
     co_return;
   }
-  if (!parts_.person) {
+  auto giver = co_await person(exchange);
+  if (!giver) {
+    respond_login_error(exchange, giver.error());
+    co_return;
+  }
+  if (!*giver) {
     respond_problem(exchange, 403, "read-only", "this console is read-only; start it with --write to give orders");
     co_return;
   }
-  co_await parts_.orders.post(exchange, *parts_.person);
+  co_await parts_.orders.post(exchange, std::move(**giver));
+}
+
+// Of the laptop form what it was started with; kDenied without a valid session.
+net::Task<Result<std::optional<Person>>> Api::person(net::HttpExchange& exchange) {
+  if (parts_.login == nullptr) co_return parts_.person;
+  TM_CO_TRY(auto person, co_await parts_.login->person(exchange.head()));
+  co_return std::optional(std::move(person));
+}
+
+net::Task<void> Api::session(net::HttpExchange& exchange) {
+  if (parts_.login != nullptr) {
+    co_await parts_.login->session(exchange);
+    co_return;
+  }
+  const Json user = parts_.person ? Json(parts_.person->name) : Json();
+  respond_json(exchange, Json::object({{"schema", 1}, {"login", false}, {"user", user}}).dump());
 }
 
 void Api::nodes(net::HttpExchange& exchange, const net::Target& target) {
@@ -227,7 +263,7 @@ net::Task<Result<std::string>> Api::node_detail(std::string name) {
 }
 
 void Api::page(net::HttpExchange& exchange, std::string_view path) {
-  if (path == "/metrics") {
+  if (path == "/metrics" && parts_.login == nullptr) {
     net::Headers headers = answer_headers("text/plain; version=0.0.4; charset=utf-8", "no-store");
     return exchange.respond(200, std::move(headers), net::make_buffer(parts_.metrics.text()));
   }

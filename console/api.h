@@ -10,6 +10,8 @@
 #include "base/clock.h"
 #include "base/metrics.h"
 #include "base/result.h"
+#include "console/guard.h"
+#include "console/login.h"
 #include "console/orders.h"
 #include "console/record_api.h"
 #include "console/stream.h"
@@ -29,7 +31,9 @@ struct ApiParts {
   const base::Registry& metrics;
   ViewOptions settings;          // their location
   std::string cluster;           // shown in the header of the page
-  std::optional<Person> person;  // nullopt: read-only
+  std::optional<Person> person;  // of the laptop form; nullopt: read-only
+  Login* login = nullptr;        // of the cluster form
+  Site site{};
   operate::DecisionFiles files{};
 };
 
@@ -45,7 +49,10 @@ class Api {
   net::Task<void> handle(net::HttpExchange& exchange);
 
  private:
+  bool read_only() const { return parts_.login == nullptr && !parts_.person; }
   net::Task<void> write(net::HttpExchange& exchange, std::string_view path);
+  net::Task<void> session(net::HttpExchange& exchange);
+  net::Task<Result<std::optional<Person>>> person(net::HttpExchange& exchange);
   net::Task<void> node(net::HttpExchange& exchange, std::string name);
   net::Task<Result<std::string>> node_detail(std::string name);
   void nodes(net::HttpExchange& exchange, const net::Target& target);

@@ -28,21 +28,29 @@ class Running final : public Console {
       : loop_(loop),
         log_(std::move(log)),
         cluster_(options.cluster),
-        read_only_(!options.person),
+        read_only_(!options.person && !options.in_cluster),
         view_(loop, client, log_, metrics, random.fork(), options.view),
         stream_(loop, metrics, base::cat(random.next() & 0xffffffff), [this] { return snapshot(); }),
         orders_(loop, log_, view_, metrics, random.fork(), options.view),
+        form_(std::move(options.in_cluster)),
+        login_(form_ ? std::make_unique<Login>(loop, log_, *form_->reviewer, metrics,
+                                               net::Sealer(form_->session_secret), form_->clients_of)
+                     : nullptr),
         api_({loop, client, view_, stream_, orders_, metrics, std::move(options.view), std::move(options.cluster),
-              std::move(options.person), std::move(options.files)}) {
+              std::move(options.person), login_.get(), form_ ? Site{form_->hosts, true} : Site(),
+              std::move(options.files)}) {
     view_.on_change([this](const View::Change& change) { stream_.publish(delta(change)); });
   }
 
   Result<void> listen(const std::string& address) {
-    if (!net::is_loopback_host(address)) {
-      return fail(ErrorKind::kInvalid, "--listen ", address,
-                  ": the console has no login yet, so it serves only this machine; use 127.0.0.1:PORT");
+    if (!form_ && !net::is_loopback_host(address)) {
+      return fail(
+          ErrorKind::kInvalid, "--listen ", address,
+          ": without a login the console serves only this machine; use 127.0.0.1:PORT, or give --tls-cert-file, ",
+          "--tls-key-file and --host");
     }
     net::HttpServerConfig config;
+    if (form_) config.tls = form_->tls;
     config.listen = address;
     config.connections_max = kConnectionsMax;
     config.streams_max = kStreamsAConnectionMax;
@@ -53,7 +61,8 @@ class Running final : public Console {
   }
 
   void start() override { view_.start(); }
-  std::string url() const override { return base::cat("http://", server_->address(), "/"); }
+  std::string url() const override { return base::cat(form_ ? "https://" : "http://", server_->address(), "/"); }
+  std::string not_ready() const override { return view_.synced() ? "" : "the cluster is not read yet"; }
   bool has_page() const override { return !page_files().empty(); }
   net::Task<void> drain() override { return server_->drain(kDrainLimit); }
 
@@ -96,6 +105,8 @@ class Running final : public Console {
   View view_;
   Stream stream_;
   Orders orders_;
+  std::optional<ClusterForm> form_;
+  std::unique_ptr<Login> login_;  // of the cluster form
   Api api_;
   std::unique_ptr<net::HttpServer> server_;  // goes first: its requests use everything above
 };

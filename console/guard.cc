@@ -1,5 +1,6 @@
 #include "console/guard.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <utility>
@@ -32,6 +33,12 @@ std::string etag_of(std::string_view body) {
   return out;
 }
 
+// Whether the value of Host, with or without port, is a name of the site.
+bool is_named(std::string_view host, const Site& site) {
+  const std::string name = base::lower(host.substr(0, host.find(':')));
+  return std::ranges::find(site.hosts, name) != site.hosts.end();
+}
+
 std::optional<Refusal> refuse_write(const net::HttpRequest& request) {
   const std::string_view site = request.headers.get("sec-fetch-site");
   if (!site.empty() && site != "same-origin") {
@@ -49,9 +56,14 @@ std::optional<Refusal> refuse_write(const net::HttpRequest& request) {
 
 }  // namespace
 
-std::optional<Refusal> refuse(const net::HttpRequest& request) {
+std::optional<Refusal> refuse(const net::HttpRequest& request, const Site& site) {
   const std::string_view host = request.headers.get("host");
-  if (!net::is_loopback_host(host)) {
+  if (!net::is_loopback_host(host) && !is_named(host, site)) {
+    if (!site.hosts.empty()) {
+      return Refusal{421, "host",
+                     base::cat("this console is not named ", base::in_quotes(host), "; its names are ",
+                               base::join(site.hosts, ", "))};
+    }
     return Refusal{421, "host",
                    base::cat("this console serves only this machine; the request is for ", base::in_quotes(host),
                              ". Open it as http://127.0.0.1 or http://localhost, if needed through a tunnel")};
@@ -61,13 +73,13 @@ std::optional<Refusal> refuse(const net::HttpRequest& request) {
     return Refusal{405, "method",
                    base::cat("method ", base::in_quotes(request.method), " is not served; only GET and POST are")};
   }
-  const std::string_view site = request.headers.get("sec-fetch-site");
+  const std::string_view from = request.headers.get("sec-fetch-site");
   const bool document = request.headers.get("sec-fetch-mode") == "navigate";
-  if (site == "cross-site" && !document) {
+  if (from == "cross-site" && !document) {
     return Refusal{403, "cross-site", "pages of other sites may not read the console"};
   }
   const std::string_view origin = request.headers.get("origin");
-  if (!origin.empty() && origin != base::cat("http://", host)) {
+  if (!origin.empty() && origin != base::cat(site.tls ? "https://" : "http://", host)) {
     return Refusal{403, "cross-site", base::cat("the request comes from a page of ", base::in_quotes(origin))};
   }
   return write ? refuse_write(request) : std::nullopt;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "net/http.h"
@@ -18,13 +19,19 @@ struct Refusal {
   std::string detail;
 };
 
+// The addresses of the console.
+struct Site {
+  std::vector<std::string> hosts{};  // its names beside those of this machine, in lower case, without port
+  bool tls = false;
+};
+
 // Why a request is not answered. A page of another site can reach a server on loopback: by a name that it makes point
 // here (its `Host` is that name), or by a request from its own page (`Sec-Fetch-Site`, `Origin`). Both are refused.
 //
 // A POST must be JSON, carry kWriteHeader and, if a browser sent it, come from the console's own page. A page of
 // another site cannot set that header without a preflight request, and OPTIONS is refused.
 inline constexpr std::string_view kWriteHeader = "x-tidemark-console";
-std::optional<Refusal> refuse(const net::HttpRequest& request);
+std::optional<Refusal> refuse(const net::HttpRequest& request, const Site& site = {});
 
 // For every answer; `cache` is the value of cache-control.
 net::Headers answer_headers(std::string_view content_type, std::string_view cache);

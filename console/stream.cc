@@ -65,7 +65,7 @@ bool Stream::holds_after(std::uint64_t number) const {
   return !ring_.empty() && ring_.front().number <= number + 1;
 }
 
-net::Task<void> Stream::serve(net::HttpExchange& exchange) {
+net::Task<void> Stream::serve(net::HttpExchange& exchange, std::optional<base::Duration> longest) {
   if (readers_ >= kReadersMax) {
     respond_problem(exchange, 503, "too-many-streams",
                     base::cat("there are ", kReadersMax, " open streams already; close some pages"));
@@ -87,7 +87,8 @@ net::Task<void> Stream::serve(net::HttpExchange& exchange) {
   const std::string own = base::cat(run_, "-");
   if (last.starts_with(own)) sent = base::parse_uint(last.substr(own.size()));
   bool reset = !last.empty();
-  while (true) {
+  const base::MonotonicTime began = loop_.clock().monotonic();
+  while (!longest || loop_.clock().monotonic() - began < *longest) {
     trim();
     net::Buffer next;
     std::uint64_t next_number = number_;

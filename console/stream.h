@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -38,8 +39,9 @@ class Stream {
   void publish(std::string_view data);  // a delta
   std::size_t readers() const { return readers_; }
 
-  // Until the client leaves, is cut, or the server drains.
-  net::Task<void> serve(net::HttpExchange& exchange);
+  // Until the client leaves, is cut, or the server drains; at most for `longest`: the browser then comes back by
+  // itself.
+  net::Task<void> serve(net::HttpExchange& exchange, std::optional<base::Duration> longest = std::nullopt);
 
  private:
   struct Frame {

@@ -1,3 +1,6 @@
+#include <memory>
+#include <utility>
+
 #include "base/text.h"
 #include "console/console.h"
 #include "main/audit.h"
@@ -6,12 +9,15 @@
 #include "main/process.h"
 #include "main/shared_flags.h"
 #include "main/zones.h"
+#include "net/admin.h"
 
 namespace tidemark::main {
 namespace {
 
 // High, because a person waits and an order must not wait for a query budget.
 constexpr int kWritesPerSecond = 100'000;
+constexpr std::size_t kSecretBytesMin = 32;
+constexpr std::size_t kSecretBytesMax = 64 * 1024;
 
 // Of "kubeconfig /home/ann/.kube/config (context prod)" the context: the page has little room.
 std::string name_of(const std::string& source) {
@@ -21,31 +27,67 @@ std::string name_of(const std::string& source) {
   return source.substr(at + kContext.size(), source.size() - at - kContext.size() - 1);
 }
 
+// What is in force only with a certificate.
+struct ClusterFlags {
+  std::string cert_file, key_file, secret_file, metrics_addr = "0";
+  std::vector<std::string> hosts;
+};
+
+void declare_cluster_form(base::Flags& flags, ClusterFlags& form) {
+  flags.group("In a cluster");
+  flags.text("tls-cert-file", form.cert_file, "certificate; with it people log in, and write with their own token")
+      .placeholder("FILE");
+  flags.text("tls-key-file", form.key_file, "key of the certificate").placeholder("FILE");
+  flags.list("host", form.hosts, "names under which people open the console, without port");
+  flags
+      .text("session-secret-file", form.secret_file,
+            "secret that seals sessions, the same on every replica (default the key of the certificate)")
+      .placeholder("FILE");
+  flags.text("metrics-addr", form.metrics_addr, "address for /metrics, /healthz and /readyz; 0 is off")
+      .placeholder("HOST:PORT");
+}
+
+// The error in the flags; empty if there is none.
+std::string wrong_form(const ClusterFlags& form, bool writes) {
+  const bool tls = !form.cert_file.empty();
+  if (tls == form.key_file.empty()) return "--tls-cert-file and --tls-key-file go together";
+  if (!tls && !form.hosts.empty()) return "--host goes only with --tls-cert-file";
+  if (!tls && !form.secret_file.empty()) return "--session-secret-file goes only with --tls-cert-file";
+  if (!tls) return "";
+  if (form.hosts.empty()) return "--tls-cert-file needs --host, the name under which people open the console";
+  return writes ? "--write is for one person; with --tls-cert-file each person writes with the own token" : "";
+}
+
 }  // namespace
 
 int run_console(const std::vector<std::string>& args) {
-  base::Flags flags("tidemark console",
-                    "Shows a cluster's co-location on a web page on this machine, with the rights of the kubeconfig. "
-                    "With --write the page also switches offline work off and on.");
+  base::Flags flags(
+      "tidemark console",
+      "Shows a cluster's co-location on a web page: on this machine with the rights of the kubeconfig, or "
+      "with a certificate for people who log in.");
   ClusterOptions cluster_options;
   console::ConsoleOptions options;
   options.view.zones = zones_of_machine();
   bool writes = false;
+  ClusterFlags form;
   LogOptions log_options;
   flags.group("Page");
-  flags.text("listen", options.listen, "loopback address of the page; port 0 picks one").placeholder("HOST:PORT");
+  flags.text("listen", options.listen, "address of the page, without a certificate on loopback; port 0 picks one")
+      .placeholder("HOST:PORT");
   flags.boolean("write", writes, "let the page order off, on and observe; default is read-only");
   flags.group("Decisions");
   flags.list("journal-dir", options.files.journals, "directories of managers' decision journals to show")
       .placeholder("DIR");
   flags.list("audit-from", options.files.audits, "audit files to show, with the older files beside them")
       .placeholder("FILE");
+  declare_cluster_form(flags, form);
   declare_cluster_flags(flags, cluster_options);
   declare_audit_flags(flags, cluster_options.audit);
   declare_settings_flags(flags, options.view.config_namespace, options.view.config_name);
   declare_log_flags(flags, log_options);
   base::Flags::Parsed parsed;
   if (auto code = parse_or_exit(flags, args, parsed)) return *code;
+  if (auto wrong = wrong_form(form, writes); !wrong.empty()) return wrong_use(wrong, flags);
 
   const base::SystemClock clock;
   base::Registry metrics;
@@ -64,23 +106,58 @@ int run_console(const std::vector<std::string>& args) {
   if (!cluster) return failed(cluster.error());
   options.cluster = name_of(cluster->source);
   AuditOutput audit(loop, log, &metrics, cluster_options.audit);
+  // Of one person.
+  kube::ClientConfig writer;
+  writer.queries_per_second = kWritesPerSecond;
+  writer.burst = kWritesPerSecond;
+  writer.user_agent = client_config.user_agent;
   if (writes) {
-    kube::ClientConfig writer;
-    writer.queries_per_second = kWritesPerSecond;
-    writer.burst = kWritesPerSecond;
-    writer.user_agent = client_config.user_agent;
     audit.listen_to(writer, person_name());
     options.person = console::Person{
         person_name(),
         std::make_shared<kube::Client>(loop, *cluster->transport, cluster->bearer, writer, random.fork())};
   }
+  kube::ClientConfig asking;
+  asking.user_agent = client_config.user_agent;
+  kube::Client reviewer(loop, *cluster->transport, cluster->bearer, asking, random.fork());
+  std::unique_ptr<net::HttpClient> of_people;  // without the console's own certificate
+  if (!form.cert_file.empty()) {
+    auto found = find_cluster(cluster_options, clock);
+    if (!found) return failed(found.error());
+    found->http.tls.certificate = {};
+    found->http.tls.key = {};
+    of_people = std::make_unique<net::HttpClient>(loop, cluster->workers.get(), found->http);
+    const auto secret =
+        kube::system_files().read(form.secret_file.empty() ? form.key_file : form.secret_file, kSecretBytesMax);
+    if (!secret) return failed(secret.error());
+    if (secret->size() < kSecretBytesMin) {
+      return failed({ErrorKind::kInvalid,
+                     base::cat("the session secret has ", secret->size(), " bytes; at least ", kSecretBytesMin), 0, 0});
+    }
+    console::ClusterForm in_cluster;
+    in_cluster.tls = {{"", form.cert_file}, {"", form.key_file}, {}, false};
+    for (const auto& host : form.hosts) in_cluster.hosts.push_back(base::lower(host));
+    in_cluster.session_secret = *secret;
+    in_cluster.reviewer = &reviewer;
+    in_cluster.clients_of = [&, writer, asking](std::string token, const std::string& user) {
+      kube::ClientConfig own = writer;
+      audit.listen_to(own, user);
+      const auto bearer = [token = std::move(token)] { return token; };
+      return console::PersonClients{std::make_shared<kube::Client>(loop, *of_people, bearer, asking, random.fork()),
+                                    std::make_shared<kube::Client>(loop, *of_people, bearer, own, random.fork())};
+    };
+    options.in_cluster = std::move(in_cluster);
+  }
   auto console = console::Console::make(loop, *cluster->client, log, metrics, random.fork(), std::move(options));
   if (!console) return failed(console.error());
+  auto admin = net::serve_admin(loop, log, form.metrics_addr, metrics, [&] { return (*console)->not_ready(); });
+  if (!admin) return failed(admin.error());
   (*console)->start();
   const int code = print(base::cat("console  ", (*console)->url(), "\n"));
   if (code != kDone) return code;
   if (!(*console)->has_page()) log.warn("built without the page, because Node.js was missing; only the API is served");
   signals.run(log, [&] { return (*console)->drain(); });
+  admin->reset();
   console->reset();
   audit.finish();
   return kDone;

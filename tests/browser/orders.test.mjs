@@ -3,6 +3,8 @@
 //
 // TIDEMARK_CONSOLE_URL   a console with --write
 // TIDEMARK_VIEWER_URL    another one, with the rights of a viewer
+// TIDEMARK_CLUSTER_URL   a third one, behind TLS and a login
+// TIDEMARK_TOKENS        of the viewer and of an operator
 // TIDEMARK_CONTROL_URL   POST /reset, /hold, /release, /kill, /start: the cluster and the first console
 // TIDEMARK_CHROMIUM, TIDEMARK_MODULES, TIDEMARK_SCREENSHOTS   as in page.test.mjs
 import assert from "node:assert/strict";
@@ -11,7 +13,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { after, before, beforeEach, describe, test } from "node:test";
 
-const { TIDEMARK_CONSOLE_URL: CONSOLE, TIDEMARK_VIEWER_URL: VIEWER, TIDEMARK_CONTROL_URL: CONTROL, TIDEMARK_CHROMIUM, TIDEMARK_MODULES, TIDEMARK_SCREENSHOTS } = process.env;
+const { TIDEMARK_CONSOLE_URL: CONSOLE, TIDEMARK_VIEWER_URL: VIEWER, TIDEMARK_CLUSTER_URL: CLUSTER, TIDEMARK_TOKENS, TIDEMARK_CONTROL_URL: CONTROL, TIDEMARK_CHROMIUM, TIDEMARK_MODULES, TIDEMARK_SCREENSHOTS } = process.env;
 const require = createRequire(join(TIDEMARK_MODULES, "package.json"));
 const { chromium } = require("playwright-core");
 const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
@@ -32,7 +34,7 @@ async function control(what) {
 }
 
 async function open(path, { url = CONSOLE, locale = "en-GB", dark = false, width = 1280 } = {}) {
-  const context = await browser.newContext({ locale, colorScheme: dark ? "dark" : "light", viewport: { width, height: 900 } });
+  const context = await browser.newContext({ locale, colorScheme: dark ? "dark" : "light", viewport: { width, height: 900 }, ignoreHTTPSErrors: true });
   const page = await context.newPage();
   page.setDefaultTimeout(PATIENCE_MS);
   page.problems = [];
@@ -231,6 +233,62 @@ describe("other orders", () => {
     assert.ok(wide <= 320, `${wide} px wide`);
     await screenshot(page, "zh-dark-narrow");
     await close(page);
+  });
+});
+
+describe("the console in a cluster", () => {
+  const tokens = JSON.parse(TIDEMARK_TOKENS);
+
+  async function logIn(page, token) {
+    await page.getByLabel("Token").fill(token);
+    await page.getByRole("button", { name: "Log in" }).click();
+  }
+
+  test("shows nothing before a login, and refuses a wrong token", async () => {
+    const page = await open("/pools", { url: CLUSTER });
+    await page.getByRole("heading", { name: "Log in to Tidemark" }).waitFor();
+    await accessible(page, "login");
+    await screenshot(page, "login");
+    const answer = await page.evaluate(() => fetch("/api/v1/summary").then((got) => got.status));
+    assert.equal(answer, 401);
+    await logIn(page, "wrong");
+    await page.getByRole("alert").filter({ hasText: "does not accept this token" }).waitFor();
+    assert.deepEqual(await page.context().cookies(), []);
+    await close(page, /401/);
+  });
+
+  test("a person's order carries the person's token", async () => {
+    await fresh();
+    const page = await open("/nodes/browser-database-2", { url: CLUSTER });
+    await logIn(page, tokens.operator);
+    await page.getByRole("button", { name: "Off…" }).click();
+    await dialog(page).getByRole("textbox", { name: /Reason/ }).fill("from the cluster");
+    await dialog(page).getByRole("button", { name: "Next" }).click();
+    await dialog(page).getByRole("button", { name: "Switch off", exact: true }).click();
+    await dialog(page).locator(".step.done", { hasText: "Nodes marked: 1 of 1" }).waitFor();
+    await dialog(page).getByRole("button", { name: "Close" }).click();
+    const [cookie] = await page.context().cookies();
+    assert.deepEqual([cookie.name, cookie.httpOnly, cookie.secure, cookie.sameSite], ["__Host-tidemark", true, true, "Strict"]);
+    assert.ok(!cookie.value.includes(tokens.operator.split(".")[1].slice(0, 40)), "the cookie is sealed");
+    await page.reload();
+    await page.getByRole("button", { name: "Off…" }).waitFor();
+    await screenshot(page, "in-cluster");
+    await page.getByRole("button", { name: "Log out" }).click();
+    await page.getByRole("heading", { name: "Log in to Tidemark" }).waitFor();
+    assert.deepEqual(await page.context().cookies(), []);
+    await close(page, /401/);
+  });
+
+  test("a viewer reads, and the API server refuses the viewer's order", async () => {
+    await fresh();
+    const page = await open("/nodes/browser-web-3", { url: CLUSTER });
+    await logIn(page, tokens.viewer);
+    await page.getByRole("button", { name: "Off…" }).click();
+    await dialog(page).getByRole("textbox", { name: /Reason/ }).fill("curious");
+    await dialog(page).getByRole("button", { name: "Next" }).click();
+    await dialog(page).getByRole("button", { name: "Switch off", exact: true }).click();
+    await dialog(page).getByRole("alert").filter({ hasText: /Refused.*forbidden.*viewer.*cannot patch/ }).waitFor();
+    await close(page, /401|403/);
   });
 });
 

@@ -36,6 +36,14 @@ READ = [
     {"apiGroups": [""], "resources": ["nodes", "pods", "configmaps", "events"], "verbs": ["get", "list", "watch"]},
     {"apiGroups": ["slo.koordinator.sh"], "resources": ["nodemetrics"], "verbs": ["get", "list", "watch"]},
 ]
+WRITE = [
+    {"apiGroups": [""], "resources": ["nodes", "nodes/status"], "verbs": ["patch"]},
+    {"apiGroups": [""], "resources": ["pods/eviction"], "verbs": ["create"]},
+    {"apiGroups": [""], "resources": ["pods"], "verbs": ["delete"]},
+    {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["create", "patch"]},
+]
+REVIEW = [{"apiGroups": ["authentication.k8s.io"], "resources": ["tokenreviews"], "verbs": ["create"]}]
+RBAC = "/apis/rbac.authorization.k8s.io/v1"
 MERGE = "application/merge-patch+json"
 
 
@@ -98,7 +106,10 @@ class Orders(unittest.TestCase):
         self.reset()
         self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
         self.console, self.url = self._console(os.environ["TIDEMARK_TEST_KUBECONFIG"], "127.0.0.1:0")
-        _, self.viewer_url = self._console(self._viewer(), "127.0.0.1:0")
+        self.tokens = {"viewer": self._account("viewer", READ), "operator": self._account("operator", READ + WRITE)}
+        _, self.viewer_url = self._console(self._kubeconfig("viewer", self.tokens["viewer"]), "127.0.0.1:0")
+        own = self._kubeconfig("console", self._account("console", READ + REVIEW))
+        self.in_cluster, self.cluster_url = self._console(own, "127.0.0.1:0", tuple(self._certificate()))
 
     def _clear(self) -> None:
         for name in NODES:
@@ -106,9 +117,10 @@ class Orders(unittest.TestCase):
         for name in ("tidemark-config", "tidemark-off", "tidemark-state"):
             self.api.drop(f"/api/v1/namespaces/{SETTINGS}/configmaps/{name}")
         self._end_pods()
-        self.api.drop(f"/api/v1/namespaces/{JOBS}/serviceaccounts/viewer")
-        for kind in ("clusterrolebindings", "clusterroles"):
-            self.api.drop(f"/apis/rbac.authorization.k8s.io/v1/{kind}/browser-viewer")
+        for name in ("viewer", "operator", "console"):
+            self.api.drop(f"/api/v1/namespaces/{JOBS}/serviceaccounts/{name}")
+            for kind in ("clusterrolebindings", "clusterroles"):
+                self.api.drop(f"{RBAC}/{kind}/browser-{name}")
 
     def _end_pods(self) -> None:
         for pod in self.api.call("GET", f"/api/v1/namespaces/{JOBS}/pods", {})["items"]:
@@ -131,25 +143,36 @@ class Orders(unittest.TestCase):
             self.api.call("POST", f"/api/v1/namespaces/{JOBS}/pods", {"metadata": {"name": f"task-{name}", "labels": labels}, "spec": spec})
             self.api.status(f"/api/v1/namespaces/{JOBS}/pods/task-{name}", {"phase": "Running", "startTime": cluster_data.now()})
 
-    def _viewer(self) -> str:
-        self.api.call("POST", f"/api/v1/namespaces/{JOBS}/serviceaccounts", {"metadata": {"name": "viewer"}})
-        rbac = "/apis/rbac.authorization.k8s.io/v1"
-        self.api.call("POST", f"{rbac}/clusterroles", {"metadata": {"name": "browser-viewer"}, "rules": READ})
-        role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "browser-viewer"}
-        self.api.call("POST", f"{rbac}/clusterrolebindings", {"metadata": {"name": "browser-viewer"}, "roleRef": role, "subjects": [{"kind": "ServiceAccount", "namespace": JOBS, "name": "viewer"}]})
-        token = self.api.call("POST", f"/api/v1/namespaces/{JOBS}/serviceaccounts/viewer/token", {"spec": {"expirationSeconds": 3600}})["status"]["token"]
-        file = self.folder / "viewer.kubeconfig"
+    def _account(self, name: str, rules: list[dict]) -> str:
+        """A service account with these rights; its token."""
+        self.api.call("POST", f"/api/v1/namespaces/{JOBS}/serviceaccounts", {"metadata": {"name": name}})
+        self.api.call("POST", f"{RBAC}/clusterroles", {"metadata": {"name": f"browser-{name}"}, "rules": rules})
+        role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": f"browser-{name}"}
+        subjects = [{"kind": "ServiceAccount", "namespace": JOBS, "name": name}]
+        self.api.call("POST", f"{RBAC}/clusterrolebindings", {"metadata": {"name": f"browser-{name}"}, "roleRef": role, "subjects": subjects})
+        return self.api.call("POST", f"/api/v1/namespaces/{JOBS}/serviceaccounts/{name}/token", {"spec": {"expirationSeconds": 3600}})["status"]["token"]
+
+    def _kubeconfig(self, name: str, token: str) -> str:
+        file = self.folder / f"{name}.kubeconfig"
         file.write_text(json.dumps({
-            "apiVersion": "v1", "kind": "Config", "current-context": "viewer", "contexts": [{"name": "viewer", "context": {"cluster": "c", "user": "u"}}],
+            "apiVersion": "v1", "kind": "Config", "current-context": name, "contexts": [{"name": name, "context": {"cluster": "c", "user": "u"}}],
             "clusters": [{"name": "c", "cluster": {"server": self.api.server, "certificate-authority": os.environ["TIDEMARK_TEST_CA_FILE"]}}],
             "users": [{"name": "u", "user": {"token": token}}],
         }))
         return str(file)
 
-    def _console(self, kubeconfig: str, listen: str) -> tuple[Component, str]:
-        console = Component("console", "--kubeconfig", kubeconfig, "--listen", listen, "--config-namespace", SETTINGS, "--write")
+    def _certificate(self) -> list[str]:
+        files = [str(self.folder / name) for name in ("tls.crt", "tls.key")]
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj", "/CN=localhost", "-out", files[0], "-keyout", files[1]],
+            check=True, stdin=subprocess.DEVNULL, capture_output=True, timeout=60,
+        )
+        return [f"--tls-cert-file={files[0]}", f"--tls-key-file={files[1]}", "--host=console.example"]
+
+    def _console(self, kubeconfig: str, listen: str, form: tuple[str, ...] = ("--write",)) -> tuple[Component, str]:
+        console = Component("console", "--kubeconfig", kubeconfig, "--listen", listen, "--config-namespace", SETTINGS, *form)
         self.addCleanup(console.stop)
-        return console, wait_for(lambda: re.search(r"^console +(http://\S+)$", console.log, re.M), "the address of the console", console)[1]
+        return console, wait_for(lambda: re.search(r"^console +(https?://\S+)$", console.log, re.M), "the address of the console", console)[1]
 
     def control(self, what: str) -> None:
         if what == "reset":
@@ -182,13 +205,26 @@ class Orders(unittest.TestCase):
         screenshots = Path(os.environ["TIDEMARK_SCREENSHOTS"])
         screenshots.mkdir(parents=True, exist_ok=True)
         environment = {
-            **os.environ, "TIDEMARK_CONSOLE_URL": self.url, "TIDEMARK_VIEWER_URL": self.viewer_url, "TIDEMARK_CONTROL_URL": f"http://127.0.0.1:{server.server_port}/",
+            **os.environ, "TIDEMARK_CONSOLE_URL": self.url, "TIDEMARK_VIEWER_URL": self.viewer_url, "TIDEMARK_CLUSTER_URL": self.cluster_url,
+            "TIDEMARK_TOKENS": json.dumps(self.tokens), "TIDEMARK_CONTROL_URL": f"http://127.0.0.1:{server.server_port}/",
             "TIDEMARK_CHROMIUM": shutil.which("chromium") or "chromium",
         }
         done = subprocess.run(
             ["node", "--test", "--test-reporter=spec", "--test-concurrency=1", HERE / "orders.test.mjs"], stdin=subprocess.DEVNULL, capture_output=True, text=True, env=environment, timeout=LIMIT_S
         )
-        self.assertEqual(0, done.returncode, done.stdout[-8000:] + done.stderr[-2000:] + self.console.log[-2000:])
+        self.assertEqual(0, done.returncode, done.stdout[-8000:] + done.stderr[-2000:] + self.console.log[-2000:] + self.in_cluster.log[-2000:])
+        for token in self.tokens.values():
+            self.assertNotIn(token, self.in_cluster.log)
+        self._assert_author()
+
+
+    def _assert_author(self) -> None:
+        """The API server saw the person, not the console's own account."""
+        with open(os.environ["TIDEMARK_TEST_AUDIT_LOG"], encoding="utf-8") as log:
+            events = [json.loads(line) for line in log if "browser-database-2" in line]
+        writers = {event["user"]["username"] for event in events if event["verb"] == "patch" and event["userAgent"].startswith("tidemark-console")}
+        self.assertIn(f"system:serviceaccount:{JOBS}:operator", writers)
+        self.assertNotIn(f"system:serviceaccount:{JOBS}:console", writers)
 
 
 if __name__ == "__main__":

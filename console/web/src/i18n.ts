@@ -1,9 +1,11 @@
 // Texts of the page in English and Chinese, and how numbers and times are written. `zh` has every key of `en`: the
 // compiler checks it.
 import { computed, signal } from "@preact/signals";
+import { loginEn, loginZh } from "./texts_login";
 import { ordersEn, ordersZh } from "./texts_orders";
 
 const en = {
+  ...loginEn,
   ...ordersEn,
   now: "Now",
   pools: "Pools",
@@ -302,6 +304,7 @@ export type Key = keyof typeof en;
 type Texts = Record<Key, string>;
 
 const zh: Texts = {
+  ...loginZh,
   ...ordersZh,
   now: "现状",
   pools: "资源池",

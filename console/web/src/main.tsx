@@ -3,6 +3,7 @@ import { render, type ComponentType } from "preact";
 import { useEffect } from "preact/hooks";
 import { signal } from "@preact/signals";
 import { duration, language, setLanguage, t, type Key } from "./i18n";
+import { LoginForm, askSession, keepSession, logOut, mustLogIn, session } from "./login";
 import { OrderDialog, asked, listenToOrderKey } from "./orders";
 import { Calendar } from "./pages/calendar";
 import { Decisions } from "./pages/decisions";
@@ -87,11 +88,19 @@ function Header() {
         {FURTHER.map(({ path: to, key }) => link(to, key, here === to))}
       </nav>
       <div class="actions">
-        <span class={`connection connection-${connection.value}`}>
+        {!mustLogIn() && <span class={`connection connection-${connection.value}`}>
           <span aria-hidden="true">{connection.value === "live" ? "●" : "○"}</span>{" "}
           {connection.value === "live" ? t("live") : t("connecting")}
-        </span>
+        </span>}
         {summary.value && <span class="readonly">{t(summary.value.readOnly ? "readOnly" : "writes")}</span>}
+        {session.value?.login && session.value.user && (
+          <>
+            <span class="readonly">{session.value.user}</span>
+            <button type="button" class="quiet" onClick={() => void logOut()}>
+              {t("logout")}
+            </button>
+          </>
+        )}
         <button type="button" class="quiet" onClick={() => (searching.value = true)}>
           {t("search")} <kbd aria-hidden="true">/</kbd>
         </button>
@@ -140,7 +149,7 @@ function App() {
       <Header />
       <Warnings />
       <main id="main" tabIndex={-1}>
-        <Page />
+        {mustLogIn() ? <LoginForm /> : <Page />}
       </main>
       <Search />
       <OrderDialog />
@@ -157,5 +166,5 @@ window.addEventListener("keydown", (event) => {
 });
 listenToOrderKey();
 startRouter();
-connect();
+keepSession(() => connect(() => void askSession()));
 render(<App />, document.getElementById("app")!);

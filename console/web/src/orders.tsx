@@ -514,7 +514,7 @@ export function OrderDialog() {
     else dialog.current?.close();
   }, [of]);
   return (
-    <dialog ref={dialog} class="search order-dialog" {...(of ? { "aria-label": t(`orderTitle_${of.verb}` as Key, { scope: targetText(of.target) }) } : {})} onClose={() => (asked.value = null)}>
+    <dialog ref={dialog} class="order-dialog" {...(of ? { "aria-label": t(`orderTitle_${of.verb}` as Key, { scope: targetText(of.target) }) } : {})} onClose={() => (asked.value = null)}>
       {of && <Form of={of} close={() => (asked.value = null)} />}
     </dialog>
   );

@@ -72,7 +72,8 @@ const RETRY_MS = 2_000;
 
 // EventSource resumes by itself with Last-Event-ID. After a refusal (the console restarted) it gives up: then a new one
 // is opened.
-export function connect() {
+// A stream that is refused may mean that the session is over: `refused` finds out.
+export function connect(refused: () => void) {
   let source: EventSource | null = null;
   const received = () => {
     lastFrame.value = Date.now();
@@ -93,7 +94,9 @@ export function connect() {
     });
     source.addEventListener("error", () => {
       connection.value = lastFrame.value > 0 ? "lost" : "connecting";
-      if (source?.readyState === EventSource.CLOSED) setTimeout(open, RETRY_MS);
+      if (source?.readyState !== EventSource.CLOSED) return;
+      refused();
+      setTimeout(open, RETRY_MS);
     });
   };
   open();

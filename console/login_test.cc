@@ -1,0 +1,234 @@
+// Login by a token, on an API server in memory whose TokenReviews and access reviews the test answers.
+#include "console/login.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "console/api.h"
+#include "console/guard.h"
+#include "console/stream.h"
+#include "kube/memory/local_transport.h"
+#include "operate/testing/orders.h"
+
+namespace tidemark::console {
+namespace {
+
+using namespace std::chrono_literals;
+using base::cat;
+
+// The API server in memory knows no token: what goes there comes from its one user, and the token is noted.
+class Noting final : public net::HttpTransport {
+ public:
+  explicit Noting(net::HttpTransport& below) : below_(below) {}
+  std::set<std::string> writers;
+
+  net::Task<Result<net::HttpResponse>> fetch(net::HttpRequest request, base::Duration limit) override {
+    const bool review = request.target.find("reviews") != std::string::npos;
+    if (request.method != "GET" && !review) writers.insert(std::string(request.headers.get("authorization")));
+    if (!review) request.headers = without_token(request.headers);
+    co_return co_await below_.fetch(std::move(request), limit);
+  }
+  net::Task<Result<std::unique_ptr<net::HttpStream>>> open(net::HttpRequest request, base::Duration limit) override {
+    request.headers = without_token(request.headers);
+    co_return co_await below_.open(std::move(request), limit);
+  }
+
+ private:
+  static net::Headers without_token(const net::Headers& headers) {
+    net::Headers out;
+    for (const auto& [name, value] : headers) {
+      if (name != "authorization") out.add(name, value);
+    }
+    return out;
+  }
+  net::HttpTransport& below_;
+};
+
+class ConsoleLogin : public operate::testing::Orders {
+ protected:
+  void SetUp() override {
+    between.answers = [this](const net::HttpRequest& request) { return answer(request); };
+    login = std::make_unique<Login>(loop, log, client, metrics, net::Sealer("secret"),
+                                    [this](std::string token, const std::string&) { return clients(token); });
+    stream = std::make_unique<Stream>(loop, metrics, "run", [] { return std::string("{}"); });
+    view = std::make_unique<View>(loop, client, log, metrics, base::Random(3), ViewOptions());
+    orders = std::make_unique<console::Orders>(loop, log, *view, metrics, base::Random(4), ViewOptions());
+    ApiParts parts{loop,
+                   client,
+                   *view,
+                   *stream,
+                   *orders,
+                   metrics,
+                   {},
+                   "a test",
+                   std::nullopt,
+                   login.get(),
+                   Site{{"console.example"}, true}};
+    api = std::make_unique<Api>(std::move(parts));
+    browser = std::make_unique<kube::memory::LocalTransport>(
+        loop, [this](net::HttpExchange& exchange) { return api->handle(exchange); }, "browser");
+    view->start();
+    net::testing::run_for(loop, clock, 3s);
+  }
+
+  // The reviews of a real API server: good-USER is a token of USER.
+  std::optional<net::HttpResponse> answer(const net::HttpRequest& request) {
+    net::HttpResponse out;
+    out.status = 201;
+    if (request.target.find("/tokenreviews") != std::string::npos) {
+      ++reviews;
+      const std::string token(Json::parse(request.body)->text_at("spec", "token"));
+      const bool good = token.starts_with("good-") && !revoked.contains(token);
+      out.body = good ? cat(R"({"status":{"authenticated":true,"user":{"username":")", token.substr(5), R"("}}})")
+                      : std::string(R"({"status":{"authenticated":false,"error":"invalid bearer token"}})");
+      return out;
+    }
+    if (request.target.find("/selfsubjectaccessreviews") != std::string::npos) {
+      const bool allowed = request.headers.get("authorization") != "Bearer good-stranger";
+      out.body = cat(R"({"status":{"allowed":)", allowed, "}}");
+      return out;
+    }
+    return std::nullopt;
+  }
+  PersonClients clients(const std::string& token) {
+    const auto make = [&] {
+      return std::make_shared<kube::Client>(
+          loop, noting, [token] { return token; },
+          kube::ClientConfig{.queries_per_second = 10'000, .burst = 10'000, .user_agent = "test"}, base::Random(5));
+    };
+    return {make(), make()};
+  }
+
+  net::HttpResponse send(std::string_view method, std::string_view path, std::string body = "") {
+    net::HttpRequest request;
+    request.method = method;
+    request.target = path;
+    request.body = std::move(body);
+    request.headers.set("host", "console.example");
+    request.headers.set("origin", "https://console.example");
+    if (method == "POST") {
+      request.headers.set("content-type", "application/json");
+      request.headers.set(kWriteHeader, "1");
+      request.headers.set("idempotency-key", "k");
+    }
+    if (!cookie.empty()) request.headers.set("cookie", cookie);
+    auto answered = net::testing::run_task(loop, clock, browser->fetch(std::move(request), 60s));
+    EXPECT_TRUE(answered);
+    const std::string set(answered->headers.get("set-cookie"));
+    if (!set.empty()) cookie = set.find("Max-Age=0") == std::string::npos ? set.substr(0, set.find(';')) : "";
+    return std::move(*answered);
+  }
+  net::HttpResponse log_in(std::string_view token) {
+    return send("POST", "/api/v1/login", Json::object({{"token", Json(token)}}).dump());
+  }
+  std::string user() { return std::string(Json::parse(send("GET", "/api/v1/session").body)->text_at("user")); }
+
+  base::Registry metrics;
+  std::set<std::string> revoked;
+  Noting noting{between};
+  int reviews = 0;
+  std::string cookie;
+  std::unique_ptr<Login> login;
+  std::unique_ptr<Stream> stream;
+  std::unique_ptr<View> view;
+  std::unique_ptr<console::Orders> orders;
+  std::unique_ptr<Api> api;
+  std::unique_ptr<kube::memory::LocalTransport> browser;
+};
+
+TEST_F(ConsoleLogin, ShowsNothingWithoutASession) {
+  for (const auto* path : {"/api/v1/summary", "/api/v1/nodes", "/api/v1/stream", "/api/v1/orders", "/api/v1/nothing"}) {
+    const auto refused = send("GET", path);
+    EXPECT_EQ(refused.status, 401) << path;
+    EXPECT_NE(refused.body.find("urn:tidemark:problem:login"), std::string::npos) << refused.body;
+  }
+  EXPECT_EQ(send("GET", "/metrics").status, 404);
+  EXPECT_EQ(send("POST", "/api/v1/orders", R"({"verb":"off","scope":"cluster","reason":"r"})").status, 401);
+  EXPECT_EQ(user(), "");
+  cookie = "__Host-tidemark=forged";
+  EXPECT_EQ(send("GET", "/api/v1/nodes").status, 401);
+}
+
+TEST_F(ConsoleLogin, LogsInByAGoodTokenAndOutAgain) {
+  EXPECT_EQ(log_in("bad").status, 401);
+  EXPECT_EQ(cookie, "");
+  ASSERT_EQ(log_in("good-ann").status, 200);
+  EXPECT_EQ(cookie.find("good-ann"), std::string::npos);
+  EXPECT_EQ(send("GET", "/api/v1/nodes").status, 200);
+  EXPECT_EQ(user(), "ann");
+  EXPECT_EQ(send("POST", "/api/v1/logout", "{}").status, 200);
+  EXPECT_EQ(send("GET", "/api/v1/nodes").status, 401);
+}
+
+TEST_F(ConsoleLogin, WritesWithTheTokenOfThePerson) {
+  node("a");
+  net::testing::run_for(loop, clock, 2s);
+  ASSERT_EQ(log_in("good-ann").status, 200);
+  const auto given = send("POST", "/api/v1/orders", R"({"verb":"off","scope":"cluster","reason":"r"})");
+  EXPECT_EQ(given.status, 202) << given.body;
+  EXPECT_EQ(Json::parse(given.body)->text_at("order", "by"), "ann");
+  EXPECT_EQ(label("a"), "draining");
+  EXPECT_EQ(noting.writers, std::set<std::string>{"Bearer good-ann"});
+}
+
+TEST_F(ConsoleLogin, RefusesAPersonWhoMayNotRead) {
+  const auto refused = log_in("good-stranger");
+  EXPECT_EQ(refused.status, 403);
+  EXPECT_NE(refused.body.find("stranger may not list nodes"), std::string::npos) << refused.body;
+  EXPECT_EQ(cookie, "");
+}
+
+TEST_F(ConsoleLogin, AsksTheApiServerOnceAMinuteAndSeesARevokedToken) {
+  ASSERT_EQ(log_in("good-ann").status, 200);
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(send("GET", "/api/v1/summary").status, 200);
+  EXPECT_EQ(reviews, 1);
+  revoked.insert("good-ann");
+  net::testing::run_for(loop, clock, Login::kReviewLife + 1s);
+  EXPECT_EQ(send("GET", "/api/v1/summary").status, 401);
+  EXPECT_EQ(user(), "");
+  EXPECT_EQ(cookie, "") << "the dead session is taken from the browser";
+}
+
+TEST_F(ConsoleLogin, RenewsTheSessionAndLetsAnIdleOneEnd) {
+  ASSERT_EQ(log_in("good-ann").status, 200);
+  const std::string first = cookie;
+  for (int i = 0; i < 3; ++i) {
+    net::testing::run_for(loop, clock, 50min);
+    EXPECT_EQ(user(), "ann");
+  }
+  EXPECT_NE(cookie, first);
+  net::testing::run_for(loop, clock, kIdleMax + 1s);
+  EXPECT_EQ(user(), "");
+}
+
+TEST_F(ConsoleLogin, LimitsLoginsOfOneAddress) {
+  for (std::size_t i = 0; i < Login::kLoginsAMinute; ++i) EXPECT_EQ(log_in("bad").status, 401);
+  const int before = reviews;
+  EXPECT_EQ(log_in("good-ann").status, 429);
+  EXPECT_EQ(reviews, before) << "the API server is not asked";
+  net::testing::run_for(loop, clock, 61s);
+  EXPECT_EQ(log_in("good-ann").status, 200);
+}
+
+TEST_F(ConsoleLogin, RefusesAnotherHostAndAnotherOrigin) {
+  net::HttpRequest request;
+  request.target = "/api/v1/session";
+  request.headers.set("host", "evil.example");
+  EXPECT_EQ(net::testing::run_task(loop, clock, browser->fetch(request, 10s))->status, 421);
+  request.headers.set("host", "console.example:8443");
+  request.headers.set("origin", "http://console.example:8443");
+  EXPECT_EQ(net::testing::run_task(loop, clock, browser->fetch(request, 10s))->status, 403) << "not over TLS";
+  request.headers.set("origin", "https://console.example:8443");
+  EXPECT_EQ(net::testing::run_task(loop, clock, browser->fetch(request, 10s))->status, 200);
+}
+
+}  // namespace
+}  // namespace tidemark::console
