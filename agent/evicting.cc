@@ -41,7 +41,7 @@ void Evicting::use_node(const kube::Node& node) {
 void Evicting::observe(const Measured& measured, const std::shared_ptr<const TaskSnapshot>& tasks,
                        const policy::protect::NodeRules& rules_in_force, model::MemoryBytes node_memory, bool word) {
   const ProtectController& protect = beside_.protect;
-  const policy::state::Stance& stands = protect.stands();
+  const policy::state::AgentPermits& stands = protect.stands();
   constexpr auto kIndex = static_cast<std::size_t>(model::Strategy::kEviction);
   const BesteffortInForce besteffort =
       besteffort_in_force(protect.suppress_seen(), protect.suppress_plan(), protect.container_cpus());

@@ -33,7 +33,7 @@
 #include "policy/protect/node_rules.h"
 #include "policy/settings/nodeslo/lines_held.h"
 #include "policy/settings/nodeslo/read_rules.h"
-#include "policy/state/stance.h"
+#include "policy/state/permits.h"
 
 namespace tidemark::cli {
 namespace {
@@ -53,7 +53,7 @@ policy::explain::GroupLayout layout_of(linux::Layout layout) {
 policy::explain::AgentFound said_by(const agent::AgentStatus& status) {
   policy::explain::AgentFound out;
   for (const agent::StrategyStatus& each : status.strategies) {
-    out.strategies.push_back({each.strategy, each.stance, each.reason, each.in_force, each.says});
+    out.strategies.push_back({each.strategy, each.permit, each.reason, each.in_force, each.says});
     out.waits |= agent::awaits(each);
   }
   out.trouble = status.trouble;

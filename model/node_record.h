@@ -75,7 +75,7 @@ struct NodeRecord {
   std::string node;
   base::Duration over{0};
   bool whole = false;
-  std::string stance;  // the agent's permit for suppression (policy/state)
+  std::string permit;  // the agent's permit for suppression (policy/state)
   std::int64_t cpus = 0;
   std::optional<std::int64_t> cpu_milli, cpu_peak_milli;
   std::optional<std::int64_t> offline_milli, offline_peak_milli;

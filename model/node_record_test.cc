@@ -15,7 +15,7 @@ NodeRecord a_record() {
   record.node = "n1";
   record.over = 30s;
   record.whole = true;
-  record.stance = "enforce";
+  record.permit = "enforce";
   record.cpus = 8;
   record.cpu_milli = 5200;
   record.cpu_peak_milli = 7900;

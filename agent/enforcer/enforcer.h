@@ -35,7 +35,7 @@
 #include "model/reason.h"
 #include "policy/protect/knobs.h"
 #include "policy/state/contest.h"
-#include "policy/state/stance.h"
+#include "policy/state/permits.h"
 
 namespace tidemark::agent {
 

@@ -33,7 +33,7 @@
 #include "linux/proc/oom_score.h"
 #include "model/reason.h"
 #include "policy/protect/priority/oom_order.h"
-#include "policy/state/stance.h"
+#include "policy/state/permits.h"
 
 namespace tidemark::agent {
 

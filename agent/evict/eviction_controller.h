@@ -24,7 +24,7 @@
 #include "kube/recorder.h"
 #include "net/loop.h"
 #include "policy/evict/evict.h"
-#include "policy/state/stance.h"
+#include "policy/state/permits.h"
 
 namespace tidemark::agent {
 

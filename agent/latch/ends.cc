@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "journal/whole_file.h"
-#include "policy/state/stance.h"
+#include "policy/state/permits.h"
 
 namespace tidemark::agent {
 namespace {

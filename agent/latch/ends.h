@@ -1,5 +1,5 @@
 // Counts unexpected ends of this agent. After too many in a short time the agent begins in safe start
-// (policy/state/stance.h), since its own writes may be what ends it.
+// (policy/state/permits.h), since its own writes may be what ends it.
 #pragma once
 
 #include <cstddef>

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "linux/testing/tree.h"
-#include "policy/state/stance.h"
+#include "policy/state/permits.h"
 
 namespace tidemark::agent {
 namespace {

@@ -6,7 +6,7 @@
 
 namespace tidemark::agent {
 
-copilot::LimitStance limit_stance(const policy::state::Stance& stands) {
+copilot::LimitStance limit_stance(const policy::state::AgentPermits& stands) {
   if (stands.off) return copilot::LimitStance::kOff;
   switch (stands.permits[static_cast<std::size_t>(model::Strategy::kBatchLimits)]) {
     case policy::state::Permit::kKeep:

@@ -3,10 +3,10 @@
 #pragma once
 
 #include "copilot/limit_stance.h"
-#include "policy/state/stance.h"
+#include "policy/state/permits.h"
 
 namespace tidemark::agent {
 
-copilot::LimitStance limit_stance(const policy::state::Stance& stands);
+copilot::LimitStance limit_stance(const policy::state::AgentPermits& stands);
 
 }  // namespace tidemark::agent

@@ -8,8 +8,8 @@ namespace {
 using copilot::LimitStance;
 using policy::state::Permit;
 
-policy::state::Stance with(Permit limits, bool off = false) {
-  policy::state::Stance out;
+policy::state::AgentPermits with(Permit limits, bool off = false) {
+  policy::state::AgentPermits out;
   out.off = off;
   out.permits.fill(Permit::kEnforce);
   out.permits[static_cast<std::size_t>(model::Strategy::kBatchLimits)] = limits;

@@ -49,7 +49,7 @@ std::vector<std::string> groups_of_online(const TaskSnapshot& snapshot) {
 
 // Strategies that write nothing and will not soon, also if safe start leaves their values as they are. The others are
 // decided without them. For a strategy in `keep` for lack of information, this is unknown too.
-policy::state::ByStrategy<bool> only_observed(const policy::state::Stance& stands) {
+policy::state::ByStrategy<bool> only_observed(const policy::state::AgentPermits& stands) {
   policy::state::ByStrategy<bool> out{};
   for (std::size_t at = 0; at < out.size(); ++at) {
     const policy::state::Permit permit = stands.permits[at];
@@ -216,8 +216,8 @@ bool ProtectController::sees_peer_beside_pods(base::MonotonicTime now) {
   return found->has_value();
 }
 
-policy::state::Stance ProtectController::stance() const {
-  policy::state::StanceInputs inputs;
+policy::state::AgentPermits ProtectController::find_permits() const {
+  policy::state::PermitInputs inputs;
   inputs.known = known_ && rules_ && facts_;
   inputs.state_known = facts_.has_value();
   inputs.marks = facts_ ? &facts_->state.marks : nullptr;
@@ -231,7 +231,7 @@ policy::state::Stance ProtectController::stance() const {
   inputs.holding = holding_;
   inputs.peer_present = peer_present_;
   inputs.only_shows = !options_.only_shows.empty();
-  return policy::state::stance(inputs, loop_.clock().wall());
+  return policy::state::agent_permits(inputs, loop_.clock().wall());
 }
 
 // Before any decision: from here on only the enforcer writes.
@@ -256,8 +256,8 @@ void ProtectController::decide() {
   look_for_peer(now);
   // First: a new agent may have to begin in safe start from this pass on.
   const bool writes = begin();
-  stands_ = stance();
-  const policy::state::Stance& stands = stands_;
+  stands_ = find_permits();
+  const policy::state::AgentPermits& stands = stands_;
   const policy::state::ByStrategy<bool> observed = only_observed(stands);
   const auto wanted = strategies_.ask({.facts = facts_ ? &*facts_ : nullptr,
                                        .rules = rules_ ? &*rules_ : nullptr,
@@ -457,10 +457,10 @@ void ProtectController::tell_audit(model::AuditLine line, model::Reason reason, 
 }
 
 // Called each second, mostly without changes: overwrites in place and allocates nothing.
-void ProtectController::fill_status(const policy::state::Stance& stance, const Enforced& enforced) {
+void ProtectController::fill_status(const policy::state::AgentPermits& permits, const Enforced& enforced) {
   AgentStatus& next = next_status_;
   next.pid = ::getpid();
-  next.off = stance.off;
+  next.off = permits.off;
   next.latched = latch_.has_value();
   next.holding = holding_;
   next.peer_present = peer_present_;
@@ -470,9 +470,9 @@ void ProtectController::fill_status(const policy::state::Stance& stance, const E
   if (latch_) {
     next.by = latch_->by;
     next.why = latch_->why;
-  } else if (stance.order) {
-    next.by = stance.order->by;
-    next.why = stance.order->why;
+  } else if (permits.order) {
+    next.by = permits.order->by;
+    next.why = permits.order->why;
   }
   next.refused = enforced.refused + (oom_ ? oom_->report().refused : 0);
   if (oom_) {
@@ -491,7 +491,7 @@ void ProtectController::fill_status(const policy::state::Stance& stance, const E
   const auto rung = policy::protect::priority_knob(strategies_.capabilities());
   next.priority_by = rung ? to_string(*rung) : std::string_view();
   const bool may_suppress =
-      stance.permits[static_cast<std::size_t>(model::Strategy::kCpuSuppress)] == policy::state::Permit::kEnforce;
+      permits.permits[static_cast<std::size_t>(model::Strategy::kCpuSuppress)] == policy::state::Permit::kEnforce;
   next.offline_group.clear();
   if (may_suppress && groups_ != nullptr && groups_->kubepods() != nullptr) {
     next.offline_group = groups_->kubepods()->qos_path(linux::KubeQos::kBestEffort);
@@ -501,8 +501,8 @@ void ProtectController::fill_status(const policy::state::Stance& stance, const E
     const auto index = static_cast<std::size_t>(strategy);
     StrategyStatus& told = next.strategies[index];
     told.strategy = strategy;
-    told.stance = to_string(stance.permits[index]);
-    told.reason = model::reason_id(stance.reasons[index]);
+    told.permit = to_string(permits.permits[index]);
+    told.reason = model::reason_id(permits.reasons[index]);
     told.in_force = enforcer_ ? enforcer_->in_force(strategy) : 0;
     switch (strategy) {
       case model::Strategy::kEviction:
@@ -522,8 +522,8 @@ void ProtectController::fill_status(const policy::state::Stance& stance, const E
   }
 }
 
-void ProtectController::show(const policy::state::Stance& stance, const Enforced& enforced) {
-  fill_status(stance, enforced);
+void ProtectController::show(const policy::state::AgentPermits& permits, const Enforced& enforced) {
+  fill_status(permits, enforced);
   AgentStatus& next = next_status_;
   metrics_.show(next, strategies_.refused().size());
   metrics_.show(strategies_.suppress_plan().classes);

@@ -1,5 +1,5 @@
 // Protects the node: asks the strategies what is right for its groups, and writes it as far as permitted
-// (policy/state/stance.h). Runs each second after the node was measured, and at once if the state mark of the node,
+// (policy/state/permits.h). Runs each second after the node was measured, and at once if the state mark of the node,
 // its settings or the latch change.
 #pragma once
 
@@ -37,7 +37,7 @@
 #include "model/audit_line.h"
 #include "net/loop.h"
 #include "policy/state/peer.h"
-#include "policy/state/stance.h"
+#include "policy/state/permits.h"
 
 namespace tidemark::agent {
 
@@ -86,7 +86,7 @@ class ProtectController {
   void no_thread() { reaction_.no_thread(); }
 
   // The permits of the last decision.
-  const policy::state::Stance& stands() const { return stands_; }
+  const policy::state::AgentPermits& stands() const { return stands_; }
   const NodeFacts* facts() const { return facts_ ? &*facts_ : nullptr; }  // null: the Node is not known yet
   const policy::protect::SuppressObservation& suppress_seen() const { return strategies_.suppress_seen(); }
   // CPU count per container of offline work, if smaller than that of its group: the kubelet's CPU manager is static and
@@ -117,7 +117,7 @@ class ProtectController {
   void look_at_latch();
   void look_at_kubelet(base::MonotonicTime now);
   void look_for_online_in_besteffort();
-  policy::state::Stance stance() const;
+  policy::state::AgentPermits find_permits() const;
   void look_for_peer(base::MonotonicTime now);
   bool sees_peer_beside_pods(base::MonotonicTime now);
   void forget_ends();
@@ -129,8 +129,8 @@ class ProtectController {
   void tell_oom();
   void tell_audit(model::AuditLine line, model::Reason reason, const std::optional<Error>& error);
   std::string oom_says() const;
-  void fill_status(const policy::state::Stance& stance, const Enforced& enforced);
-  void show(const policy::state::Stance& stance, const Enforced& enforced);
+  void fill_status(const policy::state::AgentPermits& permits, const Enforced& enforced);
+  void show(const policy::state::AgentPermits& permits, const Enforced& enforced);
 
   net::EventLoop& loop_;
   ProtectOutside outside_;
@@ -170,7 +170,7 @@ class ProtectController {
   bool kubelet_static_ = false;
   bool peer_present_ = false;
   bool holding_ = false;
-  policy::state::Stance stands_;
+  policy::state::AgentPermits stands_;
   std::string eviction_says_, evict_lines_, line_ends_, copilots_say_;
   std::string trouble_;  // why nothing can be written
   ToldOnce told_refused_;

@@ -21,10 +21,10 @@ class Protect : public testing::GuardedNode {};
 TEST_F(Protect, WritesNothingBeforeAllIsKnown) {
   start();
   seconds(3, false);
-  EXPECT_EQ(stance_of(Strategy::kCpuSuppress), "keep");
+  EXPECT_EQ(permit_of(Strategy::kCpuSuppress), "keep");
   say_node();
   seconds(3, true);
-  EXPECT_EQ(stance_of(Strategy::kCpuSuppress), "keep");
+  EXPECT_EQ(permit_of(Strategy::kCpuSuppress), "keep");
   EXPECT_TRUE(rules.taken.empty());
 }
 
@@ -95,7 +95,7 @@ TEST_F(Protect, SetsAndRestoresOomOrder) {
   start();
   say_all();
   seconds(11);
-  EXPECT_EQ(stance_of(Strategy::kOomOrder), "observe");
+  EXPECT_EQ(permit_of(Strategy::kOomOrder), "observe");
   EXPECT_EQ(stands(7), -997);
   say(R"("default":"enforce")");
   EXPECT_EQ(stands(7), 1000);
@@ -353,7 +353,7 @@ TEST_F(Protect, SafeStartBeginsWithFirstPass) {
   start(false);
   say_all(R"("enable":false)");
   seconds(1);
-  EXPECT_EQ(stance_of(Strategy::kCpuSuppress), "hold");
+  EXPECT_EQ(permit_of(Strategy::kCpuSuppress), "hold");
   EXPECT_EQ(quota(), 200'000) << "nothing is put back";
 }
 
@@ -372,8 +372,8 @@ TEST_F(Protect, SafeStartIgnoresObservedStrategies) {
   list_pods();
   seconds(3);
   ASSERT_TRUE(guard->status().holding);
-  ASSERT_EQ(stance_of(Strategy::kCpuSuppress), "keep");
-  ASSERT_EQ(stance_of(Strategy::kBatchLimits), "hold");
+  ASSERT_EQ(permit_of(Strategy::kCpuSuppress), "keep");
+  ASSERT_EQ(permit_of(Strategy::kBatchLimits), "hold");
   EXPECT_EQ(quota(), -1) << "only observed";
   EXPECT_EQ(quota(pods.at("late").path), 50'000);
 }

@@ -35,7 +35,7 @@ ProtectMetrics::ProtectMetrics(base::Registry& metrics)
 void ProtectMetrics::show(const AgentStatus& status, std::size_t pods_refused) {
   for (const StrategyStatus& each : status.strategies) {
     const auto at = static_cast<std::size_t>(each.strategy);
-    const bool enforced = each.stance == to_string(policy::state::Permit::kEnforce) && status.trouble.empty();
+    const bool enforced = each.permit == to_string(policy::state::Permit::kEnforce) && status.trouble.empty();
     enforces_[at]->set(enforced ? 1 : 0);
     files_in_force_[at]->set(static_cast<double>(each.in_force));
   }

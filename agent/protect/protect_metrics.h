@@ -11,7 +11,7 @@
 #include "agent/protect/status.h"
 #include "base/metrics.h"
 #include "policy/protect/suppress/class_shares.h"
-#include "policy/state/stance.h"
+#include "policy/state/permits.h"
 
 namespace tidemark::agent {
 

@@ -72,7 +72,7 @@ std::string status_json(const AgentStatus& status) {
   for (const StrategyStatus& each : status.strategies) {
     json.begin_object()
         .member("name", model::to_string(each.strategy))
-        .member("stance", each.stance)
+        .member("stance", each.permit)
         .member("reason", each.reason)
         .member("inForce", each.in_force)
         .member("says", each.says)
@@ -173,7 +173,7 @@ Result<void> write_status(const std::string& folder, const AgentStatus& status) 
 }
 
 bool awaits(const StrategyStatus& strategy) {
-  return strategy.stance == to_string(policy::state::Permit::kKeep) &&
+  return strategy.permit == to_string(policy::state::Permit::kKeep) &&
          strategy.reason != model::reason_id(model::Reason::kAgentHolds);
 }
 
@@ -183,7 +183,7 @@ std::string_view condition_reason(const AgentStatus& status) {
   if (status.off) return status.latched ? model::kOffLocally : "Off";
   const auto any = [&](policy::state::Permit permit) {
     return std::ranges::any_of(status.strategies,
-                               [&](const StrategyStatus& each) { return each.stance == to_string(permit); });
+                               [&](const StrategyStatus& each) { return each.permit == to_string(permit); });
   };
   if (std::ranges::any_of(status.strategies, awaits)) return "Waiting";
   if (any(policy::state::Permit::kTighten) || any(policy::state::Permit::kKeep)) return "Holding";
@@ -198,7 +198,7 @@ std::string condition_message(const AgentStatus& status) {
   std::string out;
   for (const StrategyStatus& each : status.strategies) {
     if (!out.empty()) out += "; ";
-    out += base::cat(model::to_string(each.strategy), ": ", each.stance);
+    out += base::cat(model::to_string(each.strategy), ": ", each.permit);
     if (each.in_force > 0)
       out += base::cat(" (", policy::explain::in_force_count_text(each.strategy, each.in_force), ")");
   }

@@ -13,7 +13,7 @@
 #include "model/node_strategy.h"
 #include "model/reason.h"
 #include "policy/explain/doctor/node_findings.h"
-#include "policy/state/stance.h"
+#include "policy/state/permits.h"
 
 namespace tidemark::agent {
 
@@ -21,7 +21,7 @@ inline constexpr std::int64_t kStatusSchema = 1;
 
 struct StrategyStatus {
   model::Strategy strategy = model::Strategy::kCpuSuppress;
-  std::string stance;         // policy::to_string(Permit)
+  std::string permit;         // to_string() of the permit
   std::string reason;         // an id
   std::int64_t in_force = 0;  // files that hold a value of it; of kOomOrder processes
   std::string says;           // its last decision, in a few words; "" if none

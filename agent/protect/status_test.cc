@@ -87,11 +87,11 @@ TEST(AgentStatus, ConditionShowsValuesInForce) {
   EXPECT_TRUE(condition_message(status).contains(
       "; kernel files effective: cpu.idle; not decided: cpu.shares; no effect: memory.limit_in_bytes; only shown"))
       << condition_message(status);
-  status.strategies[0].stance = "observe";
+  status.strategies[0].permit = "observe";
   EXPECT_EQ(condition_reason(status), "Observing");
-  status.strategies[1].stance = "hold";
+  status.strategies[1].permit = "hold";
   EXPECT_EQ(condition_reason(status), "Holding");
-  status.strategies[1].stance = "keep";
+  status.strategies[1].permit = "keep";
   EXPECT_EQ(condition_reason(status), "Waiting");
   status.strategies[1].reason = model::reason_id(model::Reason::kAgentHolds);
   EXPECT_EQ(condition_reason(status), "Holding") << "what is only observed is kept then";

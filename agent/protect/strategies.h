@@ -22,7 +22,7 @@
 #include "policy/protect/priority/cpu_priority.h"
 #include "policy/protect/priority/oom_order.h"
 #include "policy/protect/suppress/suppress.h"
-#include "policy/state/stance.h"
+#include "policy/state/permits.h"
 
 namespace tidemark::agent {
 
@@ -43,7 +43,7 @@ struct StrategyInputs {
   bool kubelet_static = false;                 // its CPU manager
   bool known = false;                          // every provider has answered
   bool off = false;                            // co-location, on this node
-  bool limits_cpu_alone = false;               // policy::Stance
+  bool limits_cpu_alone = false;               // AgentPermits
   bool lacks_priority = false;                 // not all values of CPU priority are in the kernel
   policy::state::ByStrategy<bool> observed{};  // decided and shown, but not written
 };

@@ -234,7 +234,7 @@ TEST_F(Reacting, SafeStartStillTightens) {
     say_all(kQuota80);
     calm();
   }
-  ASSERT_EQ(stance_of(Strategy::kCpuSuppress), "hold");
+  ASSERT_EQ(permit_of(Strategy::kCpuSuppress), "hold");
   ASSERT_TRUE(surge(8200));
   EXPECT_EQ(quota(), 100'000);
   calm();

@@ -199,7 +199,7 @@ void Stretch::take(const StretchInputs& inputs) {
   constexpr auto kSuppress = static_cast<std::size_t>(model::Strategy::kCpuSuppress);
   if (tasks_) take_leave(*inputs.tasks);
   tasks_ = inputs.tasks;
-  stance_ = inputs.stance.off ? "off" : to_string(inputs.stance.permits[kSuppress]);
+  permit_ = inputs.permits.off ? "off" : to_string(inputs.permits.permits[kSuppress]);
   cpus_ = node.cpus;
   memory_total_ = node.memory_total_bytes;
   if (const auto cpu = node.cpu_micro.last(now)) cpu_.add(*cpu / kMicroPerMilli);
@@ -270,7 +270,7 @@ model::NodeRecord Stretch::end(base::WallTime now, base::Duration over, bool who
   out.node = node_;
   out.over = over;
   out.whole = whole;
-  out.stance = stance_;
+  out.permit = permit_;
   out.cpus = cpus_;
   out.cpu_milli = cpu_.average();
   out.cpu_peak_milli = cpu_.peak();

@@ -24,7 +24,7 @@
 #include "model/node_record.h"
 #include "policy/protect/suppress/class_shares.h"
 #include "policy/protect/suppress/observation.h"
-#include "policy/state/stance.h"
+#include "policy/state/permits.h"
 
 namespace tidemark::agent {
 
@@ -34,7 +34,7 @@ inline constexpr std::int64_t kQuietPressurePermille = 10;
 struct StretchInputs {
   const Measured& measured;
   const std::shared_ptr<const TaskSnapshot>& tasks;  // given to the sampler
-  const policy::state::Stance& stance;
+  const policy::state::AgentPermits& permits;
   const policy::protect::SuppressObservation& suppress;
   std::span<const policy::protect::ClassShare> classes;
 };
@@ -92,7 +92,7 @@ class Stretch {
   std::optional<model::TaskRecord> record_of(const ListedTask& listed, bool whole);
 
   std::string node_;
-  std::string stance_;
+  std::string permit_;
   Mean cpu_, offline_cpu_, disk_, offline_disk_;
   std::optional<std::int64_t> limit_milli_;
   std::int64_t cpus_ = 0, memory_total_ = 0;

@@ -21,7 +21,7 @@ struct StretchTest : ::testing::Test {
   StretchTest() {
     measured.node.cpus = 8;
     measured.node.memory_total_bytes = 1000;
-    stance.permits.fill(policy::state::Permit::kEnforce);
+    permits.permits.fill(policy::state::Permit::kEnforce);
     pass_at(1s);
   }
 
@@ -62,14 +62,14 @@ struct StretchTest : ::testing::Test {
   }
   void cpu(TaskHandle handle, std::int64_t milli) { put(of(handle).use.cpu_micro, milli * kMicroPerMilli); }
   void waited(TaskHandle handle, std::int64_t total_us) { put(of(handle).pressure.cpu, {0, std::nullopt, total_us}); }
-  void take() { stretch.take({measured, tasks, stance, suppress, classes}); }
+  void take() { stretch.take({measured, tasks, permits, suppress, classes}); }
   model::NodeRecord end(bool whole = true) { return stretch.end(kNoon, 30s, whole); }
 
   std::vector<ListedTask> listed;
   std::shared_ptr<const TaskSnapshot> tasks = std::make_shared<TaskSnapshot>();
   std::uint64_t changes = 0;
   Measured measured;
-  policy::state::Stance stance;
+  policy::state::AgentPermits permits;
   policy::protect::SuppressObservation suppress;
   std::vector<policy::protect::ClassShare> classes;
   Stretch stretch{"n1"};
@@ -89,7 +89,7 @@ TEST_F(StretchTest, UseIsAverageAndMaximum) {
   take();
   const auto record = end();
   EXPECT_EQ(record.time, kNoon);
-  EXPECT_EQ(record.stance, "enforce");
+  EXPECT_EQ(record.permit, "enforce");
   EXPECT_EQ(record.offline_milli, (1000 + 3000 + 3000) / 3);
   EXPECT_EQ(record.offline_peak_milli, 3000);
   EXPECT_EQ(record.offline_limit_milli, 2500);
@@ -249,10 +249,10 @@ TEST_F(StretchTest, ReportsLowestSatisfactionOfClass) {
 }
 
 TEST_F(StretchTest, LineShowsOffNode) {
-  stance.off = true;
+  permits.off = true;
   take();
   const auto record = end();
-  EXPECT_EQ(record.stance, "off");
+  EXPECT_EQ(record.permit, "off");
   EXPECT_FALSE(record.cpu_milli) << "it is not measured";
   EXPECT_FALSE(record.tasks_pressure);
 }

@@ -246,8 +246,8 @@ class GuardedNode : public ::testing::Test {
   std::int64_t quota(std::string_view group = "kubepods/besteffort") const {
     return base::parse_int(value(base::cat("cpu/", group, "/cpu.cfs_quota_us"))).value_or(-99);
   }
-  std::string stance_of(model::Strategy strategy) const {
-    return guard->status().strategies.at(static_cast<std::size_t>(strategy)).stance;
+  std::string permit_of(model::Strategy strategy) const {
+    return guard->status().strategies.at(static_cast<std::size_t>(strategy)).permit;
   }
 
   KernelNode node{linux::Layout::kV1};

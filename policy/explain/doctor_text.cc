@@ -9,7 +9,7 @@
 #include "model/settings/evict_settings.h"
 #include "policy/explain/overcommit_text.h"
 #include "policy/explain/why.h"
-#include "policy/state/stance.h"
+#include "policy/state/permits.h"
 
 namespace tidemark::policy::explain {
 namespace {
@@ -217,7 +217,7 @@ std::string count_text(std::int64_t count, std::string_view of_one) {
 std::vector<std::string> in_force_text(const AgentFound& agent) {
   std::vector<std::string> out;
   for (const StrategyFound& each : agent.strategies) {
-    std::string& line = out.emplace_back(cat(model::to_string(each.strategy), ": ", each.stance));
+    std::string& line = out.emplace_back(cat(model::to_string(each.strategy), ": ", each.permit));
     if (each.files > 0) line += cat(", ", in_force_count_text(each.strategy, each.files));
     if (!each.reason.empty()) line += cat(" [", each.reason, "]");
     if (!each.says.empty()) line += cat(": ", each.says);
@@ -233,8 +233,8 @@ std::vector<std::string> in_force_text(const AgentFound& agent) {
 std::string oom_text(const AgentFound& agent) {
   const auto at = std::ranges::find(agent.strategies, model::Strategy::kOomOrder, &StrategyFound::strategy);
   if (at == agent.strategies.end()) return "nothing is decided yet";
-  if (at->stance != to_string(state::Permit::kEnforce)) {
-    return cat("not enforced (", at->stance, "): the kernel goes by what each process has");
+  if (at->permit != to_string(state::Permit::kEnforce)) {
+    return cat("not enforced (", at->permit, "): the kernel goes by what each process has");
   }
   return cat(in_force_count_text(at->strategy, at->files), " of offline work and its dependencies have their score");
 }

@@ -146,7 +146,7 @@ TEST(DoctorText, ShowsTasksWithoutOomScore) {
       "warn  out of memory  of another pid namespace: 2 processes\n"
       "                     fix: run the agent in the host's pid namespace (hostPID)\n";
   EXPECT_NE(text.find(wanted), std::string::npos) << text;
-  found.agent->strategies[0].stance = "observe";
+  found.agent->strategies[0].permit = "observe";
   found.agent->oom = {};
   const std::string shown = "ok   out of memory  not enforced (observe): the kernel goes by what each process has\n";
   EXPECT_NE(render_text(node_findings(found)).find(shown), std::string::npos);

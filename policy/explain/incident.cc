@@ -163,12 +163,12 @@ class Judge {
     const base::Duration over = overlap(begin_of(record), record.time, question_);
     if (over == base::Duration(0)) return;
     report_.recorded += over;
-    if (report_.stances.empty() || report_.stances.back() != record.stance) report_.stances.push_back(record.stance);
+    if (report_.permits.empty() || report_.permits.back() != record.permit) report_.permits.push_back(record.permit);
 
     IncidentMoment& moment = report_.moments.emplace_back();
     moment.from = begin_of(record);
     moment.to = record.time;
-    moment.stance = record.stance;
+    moment.permit = record.permit;
     moment.cpus = record.cpus;
     moment.used_milli = record.cpu_milli;
     moment.offline_milli = record.offline_milli;

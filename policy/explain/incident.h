@@ -94,7 +94,7 @@ struct IncidentSeen {
 // One line of the record, for the task.
 struct IncidentMoment {
   base::WallTime from, to;
-  std::string stance;
+  std::string permit;
   std::int64_t cpus = 0;
   std::optional<std::int64_t> used_milli, offline_milli, limit_milli;
   bool listed = false;  // the task is in the line, or was quiet
@@ -114,7 +114,7 @@ struct IncidentReport {
   std::vector<IncidentDeed> deeds;
   base::Duration recorded{0};                  // part of the requested time
   std::optional<base::WallTime> audit_begins;  // as in the input
-  std::vector<std::string> stances;            // that occurred, in order
+  std::vector<std::string> permits;            // that occurred, in order
 };
 
 // The last record of the task, for its id and its cgroup; null: it is in none.

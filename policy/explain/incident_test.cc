@@ -32,7 +32,7 @@ struct IncidentTest : ::testing::Test {
       record.over = 30s;
       record.node = "n1";
       record.whole = i % 10 == -2 || i == 8;
-      record.stance = "enforce";
+      record.permit = "enforce";
       record.cpus = 8;
       record.cpu_milli = 6000;
       record.offline_milli = 0;

@@ -288,7 +288,7 @@ std::string deeds_text(const IncidentReport& report) {
 std::string seen_text(const IncidentReport& report) {
   std::string out = cat(duration_text(report.recorded), " of ",
                         duration_text(report.question.to - report.question.from), " recorded");
-  if (!report.stances.empty()) out += cat("; suppression: ", base::join(report.stances, ", then "));
+  if (!report.permits.empty()) out += cat("; suppression: ", base::join(report.permits, ", then "));
   out += report.audit_begins ? cat("; audit from ", base::format_rfc3339(*report.audit_begins)) : "; no audit";
   return out;
 }
@@ -300,7 +300,7 @@ Json number(const std::optional<std::int64_t>& value) {
 Json moment_json(const IncidentMoment& moment) {
   Json out = Json::object({{"from", Json(base::format_rfc3339(moment.from))},
                            {"to", Json(base::format_rfc3339(moment.to))},
-                           {"stance", Json(moment.stance)},
+                           {"stance", Json(moment.permit)},
                            {"cpus", Json(moment.cpus)},
                            {"usedMilli", number(moment.used_milli)},
                            {"offlineMilli", number(moment.offline_milli)},
@@ -355,7 +355,7 @@ std::string render_text(const IncidentReport& report) {
 }
 
 Json render_json(const IncidentReport& report) {
-  Json findings = Json::array(), moments = Json::array(), deeds = Json::array(), stances = Json::array();
+  Json findings = Json::array(), moments = Json::array(), deeds = Json::array(), permits = Json::array();
   for (const IncidentFinding& each : report.findings) {
     findings.as_array().push_back(Json::object({{"fact", Json(key(each.fact))},
                                                 {"verdict", Json(to_string(verdict_of(each.fact)))},
@@ -370,7 +370,7 @@ Json render_json(const IncidentReport& report) {
   }
   for (const IncidentMoment& each : report.moments) moments.as_array().push_back(moment_json(each));
   for (const IncidentDeed& each : report.deeds) deeds.as_array().push_back(deed_json(each));
-  for (const std::string& each : report.stances) stances.as_array().push_back(Json(each));
+  for (const std::string& each : report.permits) permits.as_array().push_back(Json(each));
   return Json::object({{"schema", Json(1)},
                        {"namespace", Json(report.question.ns)},
                        {"name", Json(report.question.name)},
@@ -385,7 +385,7 @@ Json render_json(const IncidentReport& report) {
                        {"recordedSeconds",
                         Json(std::int64_t{std::chrono::duration_cast<std::chrono::seconds>(report.recorded).count()})},
                        {"auditFrom", report.audit_begins ? Json(base::format_rfc3339(*report.audit_begins)) : Json()},
-                       {"stances", std::move(stances)},
+                       {"stances", std::move(permits)},
                        {"moments", std::move(moments)},
                        {"deeds", std::move(deeds)}});
 }

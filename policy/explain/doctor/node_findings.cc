@@ -5,7 +5,7 @@
 #include <iterator>
 #include <utility>
 
-#include "policy/state/stance.h"
+#include "policy/state/permits.h"
 
 namespace tidemark::policy::explain {
 namespace {
@@ -284,7 +284,7 @@ void append_oom(const NodeFound& found, std::vector<NodeFinding>& out) {
   // For foreign processes the trouble repeats the number.
   if (!oom.trouble.empty() && oom.foreign == 0) say(NodeFact::kOomTrouble, Severity::kWarn);
   if (out.size() > before) return;
-  const bool enforced = stands->stance == to_string(state::Permit::kEnforce);
+  const bool enforced = stands->permit == to_string(state::Permit::kEnforce);
   say(enforced ? NodeFact::kOomOrdered : NodeFact::kOomOnlyShown, Severity::kOk);
 }
 

@@ -42,7 +42,7 @@ KnobVerdict verdict_of(const KnobFound&);
 // A strategy of the agent, as the agent reports it.
 struct StrategyFound {
   model::Strategy strategy = model::Strategy::kCpuSuppress;
-  std::string stance;      // policy::to_string(Permit)
+  std::string permit;      // to_string() of the permit
   std::string reason;      // an id
   std::int64_t files = 0;  // knobs in force
   std::string says;        // its last decision; "" if there was none

@@ -421,7 +421,7 @@ TEST(NodeFindings, ReportsOomOrder) {
   expect(found, NodeTopic::kOomOrder, NodeFact::kNoAgentSays, Severity::kOk);
   found.agent->strategies = {{model::Strategy::kOomOrder, "observe", "TM-AGENT-002", 0, ""}};
   expect(found, NodeTopic::kOomOrder, NodeFact::kOomOnlyShown, Severity::kOk);
-  found.agent->strategies[0].stance = "enforce";
+  found.agent->strategies[0].permit = "enforce";
   expect(found, NodeTopic::kOomOrder, NodeFact::kOomOrdered, Severity::kOk);
   found.agent->oom = {2, 0, false, ""};
   expect(found, NodeTopic::kOomOrder, NodeFact::kOomNotLowered, Severity::kWarn);

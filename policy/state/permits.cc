@@ -1,4 +1,4 @@
-#include "policy/state/stance.h"
+#include "policy/state/permits.h"
 
 #include "policy/state/state.h"
 
@@ -12,7 +12,7 @@ struct One {
   Reason reason = Reason::kAgentAwaits;
 };
 
-One one(const StanceInputs& inputs, model::NodeState state) {
+One one(const PermitInputs& inputs, model::NodeState state) {
   if (!inputs.known || !inputs.state_known) return {Permit::kKeep, Reason::kAgentAwaits};
   if (inputs.only_shows) return {Permit::kPutBack, Reason::kAgentObserves};
   const bool observes = state == model::NodeState::kObserve;
@@ -23,7 +23,7 @@ One one(const StanceInputs& inputs, model::NodeState state) {
 }
 
 // Without a value to keep: a strategy that is only shown stays so.
-One of_eviction(const StanceInputs& inputs, model::NodeState state) {
+One of_eviction(const PermitInputs& inputs, model::NodeState state) {
   const One its = one(inputs, state);
   const bool kept = its.permit == Permit::kKeep && its.reason == Reason::kAgentHolds;
   return kept ? One{Permit::kPutBack, Reason::kAgentObserves} : its;
@@ -33,13 +33,13 @@ constexpr std::size_t index_of(model::Strategy strategy) {
   return static_cast<std::size_t>(strategy);
 }
 
-bool is_observed(const StanceInputs& inputs, model::Strategy strategy) {
+bool is_observed(const PermitInputs& inputs, model::Strategy strategy) {
   return inputs.modes[index_of(strategy)] == model::Mode::kObserve;
 }
 
 // The latch of the machine is set to protect running work from actions. If the cluster is off, running work threatens
 // the node as before: evictions continue if they were enforced, and start nowhere.
-One eviction_when_off(const StanceInputs& inputs) {
+One eviction_when_off(const PermitInputs& inputs) {
   if (inputs.latched) return {Permit::kPutBack, Reason::kAgentLatched};
   const bool observed = is_observed(inputs, model::Strategy::kEviction);
   const One its = of_eviction(inputs, observed ? model::NodeState::kObserve : model::NodeState::kOn);
@@ -52,9 +52,9 @@ bool holds_offline_work(model::Strategy strategy) {
   return strategy == model::Strategy::kCpuSuppress || strategy == model::Strategy::kBatchLimits;
 }
 
-void set_off(Stance& stance, const StanceInputs& inputs) {
-  stance.off = true;
-  stance.limits_cpu_alone = is_observed(inputs, model::Strategy::kBatchLimits);
+void set_off(AgentPermits& out, const PermitInputs& inputs) {
+  out.off = true;
+  out.limits_cpu_alone = is_observed(inputs, model::Strategy::kBatchLimits);
   const One held{Permit::kEnforce, inputs.latched ? Reason::kAgentLatched : Reason::kAgentOff};
   for (const model::Strategy strategy : model::kStrategies) {
     One each = strategy == model::Strategy::kEviction ? eviction_when_off(inputs) : held;
@@ -64,8 +64,8 @@ void set_off(Stance& stance, const StanceInputs& inputs) {
     if (inputs.peer_present && !holds_offline_work(strategy)) each = {Permit::kPutBack, Reason::kAgentPeerPresent};
     // The limit of all offline work needs no list of tasks; values of single tasks stay until there is one.
     if (!inputs.known && strategy != model::Strategy::kCpuSuppress) each.permit = Permit::kKeep;
-    stance.permits[index_of(strategy)] = each.permit;
-    stance.reasons[index_of(strategy)] = each.reason;
+    out.permits[index_of(strategy)] = each.permit;
+    out.reasons[index_of(strategy)] = each.reason;
   }
 }
 
@@ -85,8 +85,8 @@ std::string_view to_string(Permit permit) {
   return "unknown";
 }
 
-Stance stance(const StanceInputs& inputs, base::WallTime now) {
-  Stance out;
+AgentPermits agent_permits(const PermitInputs& inputs, base::WallTime now) {
+  AgentPermits out;
   const NodeMarks none;
   const NodeMarks& marks = inputs.marks != nullptr ? *inputs.marks : none;
   const auto of = [&](model::Mode mode) { return effective(marks, mode, now); };

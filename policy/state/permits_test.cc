@@ -1,4 +1,4 @@
-#include "policy/state/stance.h"
+#include "policy/state/permits.h"
 
 #include <gtest/gtest.h>
 
@@ -12,13 +12,13 @@ using namespace std::chrono_literals;
 using model::Reason;
 using model::Strategy;
 
-constexpr base::WallTime kStanceNow{std::chrono::seconds(1'795'000'000)};
+constexpr base::WallTime kPermitsNow{std::chrono::seconds(1'795'000'000)};
 
 StateOrder order(Wish wish) {
   StateOrder out;
   out.wish = wish;
   out.by = "ann";
-  out.since = out.drain_until = kStanceNow;
+  out.since = out.drain_until = kPermitsNow;
   return out;
 }
 NodeMarks ordered(StateOrder order) {
@@ -27,15 +27,15 @@ NodeMarks ordered(StateOrder order) {
   return marks;
 }
 
-struct Inputs : StanceInputs {
+struct Inputs : PermitInputs {
   Inputs() {
     known = state_known = true;
     modes.fill(model::Mode::kEnforce);
   }
 };
 
-void expect_all(const StanceInputs& inputs, Permit permit, Reason reason, bool off = false) {
-  const Stance got = stance(inputs, kStanceNow);
+void expect_all(const PermitInputs& inputs, Permit permit, Reason reason, bool off = false) {
+  const AgentPermits got = agent_permits(inputs, kPermitsNow);
   EXPECT_EQ(got.off, off);
   for (const Strategy each : model::kStrategies) {
     const auto index = static_cast<std::size_t>(each);
@@ -44,16 +44,16 @@ void expect_all(const StanceInputs& inputs, Permit permit, Reason reason, bool o
   }
 }
 
-TEST(Stance, WithoutAnOrderTheModesDecide) {
+TEST(AgentPermits, WithoutAnOrderTheModesDecide) {
   Inputs inputs;
   expect_all(inputs, Permit::kEnforce, Reason::kAgentEnforces);
   inputs.modes[static_cast<std::size_t>(Strategy::kCpuSuppress)] = model::Mode::kObserve;
-  const Stance got = stance(inputs, kStanceNow);
+  const AgentPermits got = agent_permits(inputs, kPermitsNow);
   EXPECT_EQ(got.permits[static_cast<std::size_t>(Strategy::kCpuSuppress)], Permit::kPutBack);
   EXPECT_EQ(got.permits[static_cast<std::size_t>(Strategy::kBatchLimits)], Permit::kEnforce);
 }
 
-TEST(Stance, AnOrderForTheNodeOutranksModes) {
+TEST(AgentPermits, AnOrderForTheNodeOutranksModes) {
   Inputs inputs;
   const NodeMarks on = ordered(order(Wish::kOn)), observe = ordered(order(Wish::kObserve));
   inputs.modes.fill(model::Mode::kObserve);
@@ -64,17 +64,17 @@ TEST(Stance, AnOrderForTheNodeOutranksModes) {
   expect_all(inputs, Permit::kPutBack, Reason::kAgentObserves);
 }
 
-TEST(Stance, AppliesOffBeforeTasksAreKnown) {
+TEST(AgentPermits, AppliesOffBeforeTasksAreKnown) {
   Inputs inputs;
   const NodeMarks off = ordered(order(Wish::kOff));
   inputs.marks = &off;
   expect_all(inputs, Permit::kEnforce, Reason::kAgentOff, true);
   inputs.holding = true;
-  const Stance holds = stance(inputs, kStanceNow);
+  const AgentPermits holds = agent_permits(inputs, kPermitsNow);
   EXPECT_EQ(holds.permits[static_cast<std::size_t>(Strategy::kCpuSuppress)], Permit::kEnforce);
   EXPECT_EQ(holds.permits[static_cast<std::size_t>(Strategy::kEviction)], Permit::kTighten) << "no task is evicted";
   inputs.known = false;
-  const Stance got = stance(inputs, kStanceNow);
+  const AgentPermits got = agent_permits(inputs, kPermitsNow);
   EXPECT_EQ(got.order, off.node->orders[0]);
   for (const Strategy each : model::kStrategies) {
     EXPECT_EQ(got.permits[static_cast<std::size_t>(each)],
@@ -83,41 +83,41 @@ TEST(Stance, AppliesOffBeforeTasksAreKnown) {
   }
 }
 
-TEST(Stance, DrainingKeepsLimits) {
+TEST(AgentPermits, DrainingKeepsLimits) {
   Inputs inputs;
   StateOrder drains = order(Wish::kOff);
-  drains.drain_until = kStanceNow + 15min;
+  drains.drain_until = kPermitsNow + 15min;
   const NodeMarks marks = ordered(drains);
   inputs.marks = &marks;
   expect_all(inputs, Permit::kEnforce, Reason::kAgentEnforces);
-  EXPECT_EQ(stance(inputs, kStanceNow).again_after, 15min) << "off then, without an order";
-  EXPECT_TRUE(stance(inputs, kStanceNow).withdrawn);
-  EXPECT_FALSE(stance(Inputs(), kStanceNow).withdrawn);
+  EXPECT_EQ(agent_permits(inputs, kPermitsNow).again_after, 15min) << "off then, without an order";
+  EXPECT_TRUE(agent_permits(inputs, kPermitsNow).withdrawn);
+  EXPECT_FALSE(agent_permits(Inputs(), kPermitsNow).withdrawn);
   inputs.state_known = false;
-  EXPECT_FALSE(stance(inputs, kStanceNow).withdrawn) << "not known yet";
+  EXPECT_FALSE(agent_permits(inputs, kPermitsNow).withdrawn) << "not known yet";
 }
 
 // Off is no reason to begin with evictions.
-TEST(Stance, OffDoesNotEvictInModeObserve) {
+TEST(AgentPermits, OffDoesNotEvictInModeObserve) {
   Inputs inputs;
   const NodeMarks off = ordered(order(Wish::kOff));
   inputs.marks = &off;
   inputs.modes[static_cast<std::size_t>(Strategy::kEviction)] = model::Mode::kObserve;
-  const Stance got = stance(inputs, kStanceNow);
+  const AgentPermits got = agent_permits(inputs, kPermitsNow);
   EXPECT_EQ(got.permits[static_cast<std::size_t>(Strategy::kEviction)], Permit::kPutBack);
   EXPECT_EQ(got.reasons[static_cast<std::size_t>(Strategy::kEviction)], Reason::kAgentObserves);
   EXPECT_EQ(got.permits[static_cast<std::size_t>(Strategy::kBatchLimits)], Permit::kEnforce);
 }
 
 // Nor with anything else but what holds offline work; of limits no memory, which can kill.
-TEST(Stance, OffStartsNoObservedStrategy) {
+TEST(AgentPermits, OffStartsNoObservedStrategy) {
   const NodeMarks off = ordered(order(Wish::kOff));
   for (const bool latched : {false, true}) {
     Inputs inputs;
     inputs.modes.fill(model::Mode::kObserve);
     inputs.latched = latched;
     if (!latched) inputs.marks = &off;
-    const Stance got = stance(inputs, kStanceNow);
+    const AgentPermits got = agent_permits(inputs, kPermitsNow);
     EXPECT_TRUE(got.off);
     EXPECT_TRUE(got.limits_cpu_alone);
     for (const Strategy each : model::kStrategies) {
@@ -127,17 +127,17 @@ TEST(Stance, OffStartsNoObservedStrategy) {
           << model::to_string(each);
     }
     inputs.modes[static_cast<std::size_t>(Strategy::kBatchLimits)] = model::Mode::kEnforce;
-    EXPECT_FALSE(stance(inputs, kStanceNow).limits_cpu_alone) << "it was in force before";
+    EXPECT_FALSE(agent_permits(inputs, kPermitsNow).limits_cpu_alone) << "it was in force before";
   }
 }
 
-TEST(Stance, TheLatchOutranksTheCluster) {
+TEST(AgentPermits, TheLatchOutranksTheCluster) {
   Inputs inputs;
   const NodeMarks on = ordered(order(Wish::kOn));
   inputs.marks = &on;
   inputs.latched = true;
   inputs.state_known = false;
-  const Stance stands = stance(inputs, kStanceNow);
+  const AgentPermits stands = agent_permits(inputs, kPermitsNow);
   EXPECT_TRUE(stands.off);
   for (const model::Strategy each : model::kStrategies) {
     const auto index = static_cast<std::size_t>(each);
@@ -148,7 +148,7 @@ TEST(Stance, TheLatchOutranksTheCluster) {
   }
 }
 
-TEST(Stance, UnknownStateChangesNothing) {
+TEST(AgentPermits, UnknownStateChangesNothing) {
   Inputs inputs;
   inputs.known = false;
   expect_all(inputs, Permit::kKeep, Reason::kAgentAwaits);
@@ -157,19 +157,19 @@ TEST(Stance, UnknownStateChangesNothing) {
   expect_all(inputs, Permit::kKeep, Reason::kAgentAwaits);
 }
 
-TEST(Stance, SafeStartOnlyTightens) {
+TEST(AgentPermits, SafeStartOnlyTightens) {
   Inputs inputs;
   inputs.holding = true;
   expect_all(inputs, Permit::kTighten, Reason::kAgentHolds);
 }
 
 // To narrow is to write.
-TEST(Stance, SafeStartStartsNoObservedStrategy) {
+TEST(AgentPermits, SafeStartStartsNoObservedStrategy) {
   Inputs inputs;
   inputs.holding = true;
   inputs.modes.fill(model::Mode::kObserve);
   inputs.modes[static_cast<std::size_t>(Strategy::kCpuSuppress)] = model::Mode::kEnforce;
-  const Stance got = stance(inputs, kStanceNow);
+  const AgentPermits got = agent_permits(inputs, kPermitsNow);
   for (const Strategy each : model::kStrategies) {
     const auto index = static_cast<std::size_t>(each);
     const bool shown = each == Strategy::kEviction;
@@ -181,13 +181,15 @@ TEST(Stance, SafeStartStartsNoObservedStrategy) {
   }
   const NodeMarks observe = ordered(order(Wish::kObserve)), off = ordered(order(Wish::kOff));
   inputs.marks = &observe;
-  EXPECT_EQ(stance(inputs, kStanceNow).permits[static_cast<std::size_t>(Strategy::kCpuSuppress)], Permit::kKeep);
+  EXPECT_EQ(agent_permits(inputs, kPermitsNow).permits[static_cast<std::size_t>(Strategy::kCpuSuppress)],
+            Permit::kKeep);
   inputs.marks = &off;
-  EXPECT_EQ(stance(inputs, kStanceNow).permits[static_cast<std::size_t>(Strategy::kCpuSuppress)], Permit::kEnforce)
+  EXPECT_EQ(agent_permits(inputs, kPermitsNow).permits[static_cast<std::size_t>(Strategy::kCpuSuppress)],
+            Permit::kEnforce)
       << "an order holds offline work all the same";
 }
 
-TEST(Stance, ObservesIfItCannotWrite) {
+TEST(AgentPermits, ObservesIfItCannotWrite) {
   Inputs inputs;
   inputs.only_shows = true;
   expect_all(inputs, Permit::kPutBack, Reason::kAgentObserves);
@@ -197,12 +199,12 @@ TEST(Stance, ObservesIfItCannotWrite) {
   inputs.holding = true;
   expect_all(inputs, Permit::kPutBack, Reason::kAgentObserves);
   inputs.marks = &off;
-  const Stance got = stance(inputs, kStanceNow);
+  const AgentPermits got = agent_permits(inputs, kPermitsNow);
   EXPECT_TRUE(got.off) << "a command that waits for it learns of it";
   EXPECT_EQ(got.permits[static_cast<std::size_t>(Strategy::kEviction)], Permit::kPutBack);
 }
 
-TEST(Stance, ObservesBesideKoordinatorsAgent) {
+TEST(AgentPermits, ObservesBesideKoordinatorsAgent) {
   Inputs inputs;
   inputs.peer_present = true;
   expect_all(inputs, Permit::kPutBack, Reason::kAgentPeerPresent);
@@ -212,14 +214,14 @@ TEST(Stance, ObservesBesideKoordinatorsAgent) {
 }
 
 // An order or latch `off` limits the CPU of offline work even beside koordlet; koordlet writes all other limits.
-TEST(Stance, OffLimitsOfflineWorkBesideKoordinatorsAgent) {
+TEST(AgentPermits, OffLimitsOfflineWorkBesideKoordinatorsAgent) {
   const NodeMarks off = ordered(order(Wish::kOff));
   for (const bool latched : {false, true}) {
     Inputs inputs;
     inputs.peer_present = true;
     inputs.latched = latched;
     if (!latched) inputs.marks = &off;
-    const Stance got = stance(inputs, kStanceNow);
+    const AgentPermits got = agent_permits(inputs, kPermitsNow);
     EXPECT_TRUE(got.off);
     for (const Strategy each : model::kStrategies) {
       const auto index = static_cast<std::size_t>(each);

@@ -41,7 +41,7 @@ std::string_view to_string(Permit);
 template <class T>
 using ByStrategy = std::array<T, model::kStrategies.size()>;
 
-struct StanceInputs {
+struct PermitInputs {
   bool known = false;                // the tasks and the desired state of the node are known, now or from before
   bool state_known = false;          // the node's mark
   const NodeMarks* marks = nullptr;  // null: nothing was ordered
@@ -52,7 +52,7 @@ struct StanceInputs {
   bool only_shows = false;  // this agent cannot write its decisions
 };
 
-struct Stance {
+struct AgentPermits {
   bool off = false;  // strategies decide as for a node that is off
   // By its mark (draining, off) the node offers nothing: that does not show how much was sold on it.
   bool withdrawn = false;
@@ -62,9 +62,9 @@ struct Stance {
   ByStrategy<model::Reason> reasons{};
   std::optional<StateOrder> order;            // that made it so
   std::optional<base::Duration> again_after;  // time alone changes it
-  bool operator==(const Stance&) const = default;
+  bool operator==(const AgentPermits&) const = default;
 };
-Stance stance(const StanceInputs& inputs, base::WallTime now);
+AgentPermits agent_permits(const PermitInputs& inputs, base::WallTime now);
 
 // After this many crashes within this time, an agent begins with a safe start of the same length.
 inline constexpr std::size_t kHoldAfterEnds = 3;
