@@ -88,12 +88,11 @@ net::Task<void> Orders::post(net::HttpExchange& exchange, Person person) {
   const auto same = std::ranges::find_if(
       all_, [&](const auto& each) { return each->key == key && each->person.name == person.name; });
   if (same != all_.end()) {
-    const std::shared_ptr<Given> given = *same;
-    if (given->body != *body) {
+    if ((*same)->body != *body) {
       respond_problem(exchange, 422, "idempotency-key", "another order had this Idempotency-Key", "Idempotency-Key");
       co_return;
     }
-    co_await answer(exchange, given);
+    co_await answer(exchange, *same);
     co_return;
   }
   if (request->order.command.evict) {

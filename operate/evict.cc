@@ -34,8 +34,8 @@ using base::cat;
 constexpr base::Duration kEvictLook = std::chrono::milliseconds(500);
 constexpr base::Duration kStoreEvery = std::chrono::seconds(2);
 constexpr base::Duration kStoreUnchanged = std::chrono::seconds(5);  // shows that the command still runs
-constexpr base::Duration kRefusedPause = std::chrono::seconds(5);  // before a pod that refused is asked again
-constexpr base::Duration kOutlives = std::chrono::seconds(10);     // beyond the grace
+constexpr base::Duration kRefusedPause = std::chrono::seconds(5);    // before a pod that refused is asked again
+constexpr base::Duration kOutlives = std::chrono::seconds(10);       // beyond the grace
 constexpr base::Duration kEvictMinute = std::chrono::minutes(1);
 constexpr base::Duration kEvictAnswerMin = std::chrono::seconds(15);  // the API server retries for ten seconds itself
 constexpr std::int64_t kDefaultGraceSeconds = 30;                     // of a pod that names none
