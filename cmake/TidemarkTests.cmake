@@ -13,7 +13,7 @@ find_package(Python3 REQUIRED COMPONENTS Interpreter)
 # all unit tests under it. The same for suites with Concurrent in their names and ThreadSanitizer.
 set(tidemark_address_modules base model net linux journal kube kube_memory hadoop kerberos copilot)
 set(tidemark_thread_modules base net journal)
-set(tidemark_thread_modules_long kube_memory manager embedded cli)
+set(tidemark_thread_modules_long kube_memory manager embedded cli operate)
 
 # tests/seconds.txt: lines `GROUP.NAME SECONDS`. CTest starts the longest test first.
 file(STRINGS ${CMAKE_SOURCE_DIR}/tests/seconds.txt lines REGEX "^[^#]")

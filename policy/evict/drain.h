@@ -1,7 +1,7 @@
 // Decides when the time to drain is over for the YARN containers of a node. Then containers beyond the offer are
 // preempted.
 //
-//   by = the earlier of   the moment at which the water line has come down, within its `lead` (policy/waterline/calendar)
+//   by = the earlier of   the moment at which the water line has come down, within its `lead`
 //                         the end of the order to drain (policy/state)
 //      = the published moment, for kDrainKept after it: the operator may act a bit later. Not if YARN gets capacity
 //        back that an order took

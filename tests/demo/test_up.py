@@ -150,7 +150,7 @@ class Folder(unittest.TestCase):
                 (self.data / owners.MARK).write_text(mark)
                 with self.assertRaises(Failed) as raised:
                     up.stop(self.data)
-                self.assertIn("remove the folder", str(raised.exception))
+                self.assertIn("remove the directory", str(raised.exception))
                 with self.assertRaises(Failed), up._ours(self.data):
                     pass
                 self.assertIsNone(child.poll())
