@@ -9,7 +9,7 @@ import unittest
 from cluster.colocation import must
 from cluster.tidemark_process import wait_for
 from support.patience import PATIENCE_S
-from yarn.gateway_case import CONFIGS, SERVICES, GatewayCase
+from yarn.gateway_case import CONFIGS, PRIORITIES, SERVICES, GatewayCase
 
 BATCH = {"kubernetes.io/batch-cpu": "1k", "kubernetes.io/batch-memory": "896Mi"}  # as the API server writes 1000
 
@@ -47,7 +47,8 @@ class Gateway(GatewayCase):
         pod = wait_for(self.driver, "a driver pod", self.gateway)
         container = pod["spec"]["containers"][0]
         self.assertEqual({"limits": BATCH, "requests": BATCH}, container["resources"])
-        self.assertEqual(("koord-batch", 5500), (pod["spec"]["priorityClassName"], pod["spec"]["priority"]))
+        priority = must(self.api.request("GET", f"{PRIORITIES}/koord-batch"))["value"]
+        self.assertEqual(("koord-batch", priority), (pod["spec"]["priorityClassName"], pod["spec"]["priority"]))
         name = pod["metadata"]["name"]
         wait_for(lambda: self.api.request("GET", f"{SERVICES}/{name}-svc").status == 200, "the Service", self.gateway)
         config = must(self.api.request("GET", f"{CONFIGS}/{pod['spec']['volumes'][-1]['configMap']['name']}"))
