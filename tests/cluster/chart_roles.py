@@ -114,6 +114,13 @@ class ChartRoles(WithManager):
             self.api.request("POST", f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts", {"metadata": {"name": role}})
             self.addCleanup(self.api.request, "DELETE", f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/{role}")
 
+    def see_console(self, account: str, *form: str) -> Component:
+        """A console with the rights of this account, which read everything that it shows."""
+        console = Component("console", "--kubeconfig", chart.kubeconfig_of(account, self.folder), *(form or [f"--config-namespace={NAMESPACE}", "--listen=127.0.0.1:0", "--metrics-addr=127.0.0.1:0"]))
+        self.addCleanup(console.stop)
+        wait_for(console.ready, "a console that read the cluster", console)
+        return console
+
     def install(self, more: dict) -> None:
         values = {**self.values, **more}
         must(helm("upgrade", "--install", RELEASE, chart.CHART, "--namespace", NAMESPACE, values=values))

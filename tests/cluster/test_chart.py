@@ -29,6 +29,11 @@ EVERYTHING = {
         "resources": {"limits": {"memory": "1Gi"}}, "nodeSelector": {"a": "b"}, "tolerations": [], "affinity": {"podAntiAffinity": {}}, "podAnnotations": {"x": "y"}, "podLabels": {"z": "1"},
         "uninstall": {"waitSeconds": 600},
     },
+    "console": {
+        "enabled": True, "replicas": 3, "tlsSecret": "console-tls", "hosts": ["console.example.com", "tidemark.example"], "metricsPort": 9092, "logLevel": "debug", "logFormat": "text", "extraArgs": ["--log-level=warn"],
+        "resources": {"limits": {"memory": "1Gi"}}, "priorityClassName": "system-cluster-critical", "nodeSelector": {"a": "b"}, "tolerations": [{"operator": "Exists"}],
+        "affinity": {"podAntiAffinity": {}}, "podAnnotations": {"x": "y"}, "podLabels": {"z": "1"},
+    },
     "yarnOperator": {
         "enabled": True, "replicas": 3, "mode": "observe", "yarnUser": "yarn", "rounding": "peer", "millicoresPerVcore": 1000000, "poll": "500ms", "kubeApiQps": 0.5, "kubeApiBurst": 7, "metricsPort": 9091, "logLevel": "debug",
         "hadoopConf": {"yarn-site.xml": SITE, "core-site.xml": "<configuration/>", "second.yarn-site.xml": SITE}, "extraArgs": ["--lost-hold=20m"], "extraEnv": [{"name": "TZ", "value": "UTC"}],
@@ -108,6 +113,8 @@ BAD = [
     ({"agent": {"uninstall": {"off": True}}}, "off"),
     ({"agent": {"kubelet": {"rootDir": "kubelet"}}}, "rootDir"),
     ({"agent": {"mode": "off"}}, "mode"),
+    ({"console": {"hosts": ["https://console.example.com"]}}, "hosts"),
+    ({"console": {"tls": "console-tls"}}, "tls"),
     ({"yarnOperator": {"rounding": "up"}}, "rounding"),
     ({"yarnOperator": {"millicoresPerVcore": 0}}, "millicoresPerVcore"),
     ({"yarnOperator": {"poll": "5"}}, "poll"),
@@ -170,6 +177,8 @@ class Chart(unittest.TestCase):
                 self.assertIn(named, done.stderr)
         done = helm("template", RELEASE, CHART, values={"serviceAccount": {"create": False}})
         self.assertIn("serviceAccount.name must say whose account it is", done.stderr)
+        done = helm("template", RELEASE, CHART, values={"console": {"enabled": True}})
+        self.assertIn("console.enabled needs a certificate: set console.tlsSecret", done.stderr)
         for values, why in (
             ({"localDirsLimitMiB": 5}, "yarnCopilot.localDirsLimitMiB: of which folders?"), ({"diskWriteLimitMiB": 5}, ".diskWriteLimitMiB: on which disks?"),
             ({"kerberos": {"keytabSecret": "x"}}, "wants to know the realm and the ResourceManagers"), ({"kerberos": {"principal": "x"}}, "principal is one of a keytab"),
@@ -183,7 +192,7 @@ class Chart(unittest.TestCase):
         self.api.request("POST", "/api/v1/namespaces", {"metadata": {"name": "pod-security", "labels": {"pod-security.kubernetes.io/enforce": "restricted"}}})
         found = chart.objects(template(EVERYTHING))
         what_an_uninstallation_runs = chart.find(found, "Job")
-        for of in (chart.deployment(found), chart.deployment(found, "yarn-operator"), what_an_uninstallation_runs):
+        for of in (chart.deployment(found), chart.deployment(found, "yarn-operator"), chart.deployment(found, "console"), what_an_uninstallation_runs):
             with self.subTest(of["metadata"]["name"]):
                 spec = of["spec"]["template"]["spec"]
                 pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "restricted", "namespace": "pod-security"}, "spec": spec}

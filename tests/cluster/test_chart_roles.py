@@ -166,6 +166,9 @@ class Roles(ChartRoles):
         for role in PEOPLE:
             self.assertRegex(self.command(role, "check", "ledger", "--for=2s").stdout, "(?i)clean: [0-9]+ nodes, [1-9]")
 
+        for role in PEOPLE:
+            self.see_console(role)
+
         # History, stored and published, and read by people.
         self.pod_of_a_deployment("roles-web", "roles-1")
         uses = {"name": "roles-web", "namespace": "default", "priority": "koord-prod", "qos": "LS", "podUsage": {"resources": {"cpu": "0", "memory": "0"}}}

@@ -67,6 +67,21 @@ app.kubernetes.io/component: agent-off
 {{ include "tidemark.commonLabels" . }}
 {{- end -}}
 
+{{- define "tidemark.console" -}}
+{{ include "tidemark.name" . }}-console
+{{- end -}}
+
+{{- define "tidemark.consoleSelector" -}}
+app.kubernetes.io/name: tidemark
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/component: console
+{{- end -}}
+
+{{- define "tidemark.consoleLabels" -}}
+{{ include "tidemark.consoleSelector" . }}
+{{ include "tidemark.commonLabels" . }}
+{{- end -}}
+
 {{- define "tidemark.yarnOperator" -}}
 {{ include "tidemark.name" . }}-yarn-operator
 {{- end -}}

@@ -1,0 +1,59 @@
+"""The account of the console in deploy/chart may read what the page shows, ask whose token a login has, and write nothing."""
+
+import json
+import os
+import re
+import ssl
+import unittest
+import urllib.request
+from pathlib import Path
+
+from cluster import chart, colocation
+from cluster.chart import NAMESPACE
+from cluster.chart_roles import PODS, SECRETS, ChartRoles, asked_by, grants_of
+from cluster.colocation import SETTINGS
+from cluster.test_manager import CAPACITY, STATUS
+
+CONSOLE = "tidemark-console"
+
+
+@chart.needs_helm
+class ConsolesRole(ChartRoles):
+    def test_the_consoles_role_is_enough_to_read_and_allows_no_write(self):
+        self.install({"console": {"enabled": True, "tlsSecret": "console-tls", "hosts": ["console.example"], "logFormat": "text"}})
+        self.nodes = ["roles-console"]
+        colocation.put_node(self.api, "roles-console", capacity=CAPACITY)
+        colocation.put_metric(self.api, "roles-console", STATUS)
+        pki = Path(os.environ["TIDEMARK_TEST_CA_FILE"]).parent
+        served = {"--listen": "127.0.0.1:0", "--tls-cert-file": str(pki / "server.crt"), "--tls-key-file": str(pki / "server.key")}
+        _, *flags = chart.command_here(chart.container(self.rendered, "console"), served)
+        console = self.see_console(CONSOLE, *flags)
+        url = re.search(r"^console +(https://\S+)$", console.log, re.M)[1]
+        context = ssl._create_unverified_context()
+
+        def ask(path: str, body: dict | None = None, **headers: str):
+            request = urllib.request.Request(url + path, json.dumps(body).encode() if body else None, {"Content-Type": "application/json", "X-Tidemark-Console": "1", **headers})
+            return urllib.request.urlopen(request, context=context, timeout=30)
+
+        with ask("api/v1/login", {"token": chart.token("viewer")}) as answer:
+            self.assertEqual(f"system:serviceaccount:{NAMESPACE}:viewer", json.loads(answer.read())["user"])
+            cookie = answer.headers["Set-Cookie"].partition(";")[0]
+        with ask("api/v1/nodes/roles-console", Cookie=cookie) as answer:
+            shown = json.loads(answer.read())
+        self.assertIsNone(shown["explanationError"])
+        self.assertFalse([note for note in shown["explanation"]["notes"] if "could not be read" in note])
+        self.assertEqual(0, console.stop())
+        self.assertEqual([], asked_by(CONSOLE, self.since)[1])
+        self.assertEqual({"get", "list", "watch"}, {grant.verb for grant in grants_of(self.rendered, CONSOLE) if grant.resource != "tokenreviews"})
+        own = chart.client_of(CONSOLE)
+        self.addCleanup(own.close)
+        for method, path, body in (
+            ("PATCH", "/api/v1/nodes/roles-console", {"metadata": {"labels": {"tidemark.io/state": "off"}}}), ("DELETE", f"{PODS}/any", None), ("POST", f"{PODS}/any/eviction", {"metadata": {"name": "any"}}),
+            ("POST", SETTINGS, {"metadata": {"name": "any"}}), ("GET", SECRETS, None), ("GET", SETTINGS, None),
+        ):
+            with self.subTest(method, path=path):
+                self.assertEqual(403, own.request(method, path, body).status)
+
+
+if __name__ == "__main__":
+    unittest.main()
