@@ -42,6 +42,8 @@ class ConsolesRole(ChartRoles):
             shown = json.loads(answer.read())
         self.assertIsNone(shown["explanationError"])
         self.assertFalse([note for note in shown["explanation"]["notes"] if "could not be read" in note])
+        with ask("api/v1/platform", Cookie=cookie) as answer:
+            self.assertNotIn("Forbidden", answer.read().decode())
         self.assertEqual(0, console.stop())
         self.assertEqual([], asked_by(CONSOLE, self.since)[1])
         self.assertEqual({"get", "list", "watch"}, {grant.verb for grant in grants_of(self.rendered, CONSOLE) if grant.resource != "tokenreviews"})
