@@ -5,6 +5,7 @@ import os
 import re
 import ssl
 import unittest
+import urllib.error
 import urllib.request
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from cluster.chart import NAMESPACE
 from cluster.chart_roles import PODS, SECRETS, ChartRoles, asked_by, grants_of
 from cluster.colocation import SETTINGS
 from cluster.test_manager import CAPACITY, STATUS
+from cluster.tidemark_process import wait_for
 
 CONSOLE = "tidemark-console"
 
@@ -38,8 +40,15 @@ class ConsolesRole(ChartRoles):
         with ask("api/v1/login", {"token": chart.token("viewer")}) as answer:
             self.assertEqual(f"system:serviceaccount:{NAMESPACE}:viewer", json.loads(answer.read())["user"])
             cookie = answer.headers["Set-Cookie"].partition(";")[0]
-        with ask("api/v1/nodes/roles-console", Cookie=cookie) as answer:
-            shown = json.loads(answer.read())
+        def node() -> dict | None:
+            try:
+                with ask("api/v1/nodes/roles-console", Cookie=cookie) as answer:
+                    return json.loads(answer.read())
+            except urllib.error.HTTPError as error:
+                self.assertEqual(404, error.code)
+                return None
+
+        shown = wait_for(node, "the node on the page", console)
         self.assertIsNone(shown["explanationError"])
         self.assertFalse([note for note in shown["explanation"]["notes"] if "could not be read" in note])
         with ask("api/v1/platform", Cookie=cookie) as answer:
