@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "model/names.h"
 
 namespace tidemark::cli {
 namespace {
@@ -57,6 +58,7 @@ std::string node_text(const NodeProof& node) {
   if (node.static_pods > 0) tasks += cat(", of which static pods ", node.static_pods);
   if (node.outlived > 0) tasks += cat(", of which deleted and still there ", node.outlived);
   if (node.yarn != model::Resources()) tasks += ", " + yarn_text(node.yarn);
+  if (node.yarn_unreadable) tasks += cat(", unreadable annotation ", model::kThirdPartyAllocationsAnnotation);
   std::string out = cat(node.offers ? "still offers" : "offered 0", ", ", tasks, ", ", files_text(node));
   if (node.silent) out += ", the kubelet is silent";
   for (const auto& refused : node.refused) out += cat("\n      ", refused);

@@ -90,12 +90,13 @@ kube::NodeFields proof_fields() {
   return fields;
 }
 
-model::Resources held_by_yarn(const kube::Node& node) {
+// nullopt: the report cannot be read.
+std::optional<model::Resources> held_by_yarn(const kube::Node& node) {
   const auto* text = node.meta.annotations.find(model::kThirdPartyAllocationsAnnotation);
-  if (text == nullptr) return {};
-  model::Resources sum;
+  if (text == nullptr) return model::Resources();
   const auto held = model::parse_third_party_allocations(text->view());
-  if (!held) return sum;
+  if (!held) return std::nullopt;
+  model::Resources sum;
   for (const model::ThirdPartyAllocation& each : *held) {
     if (each.name == model::kYarnThirdParty) sum += each.resources;
   }
@@ -205,7 +206,9 @@ class Evictor {
       NodeProof& proof = proofs[key.name];
       proof.offers = still_offers(node, order_, loop_.clock().wall());
       proof.silent = node.ready() == kube::Truth::kUnknown;
-      proof.yarn = held_by_yarn(node);
+      const auto yarn = held_by_yarn(node);
+      proof.yarn = yarn.value_or(model::Resources());
+      proof.yarn_unreadable = !yarn;
       proof.agent = agent_answer(node);
       if (!proof.files_restored()) {
         const kube::NodeCondition* says = node.condition(model::kIsolationCondition);
@@ -255,7 +258,7 @@ class Evictor {
       proof.name = name;
       progress_.offers_at_zero += proof.offers || !proof.not_marked.empty() ? 0 : 1;
       progress_.pods_left += proof.pods;
-      progress_.yarn_left += proof.yarn == model::Resources() ? 0 : 1;
+      progress_.yarn_left += proof.yarn == model::Resources() && !proof.yarn_unreadable ? 0 : 1;
       progress_.files_restored += proof.files_restored() ? 1 : 0;
       progress_.silent += proof.silent ? 1 : 0;
       progress_.done += proof.done() ? 1 : 0;
@@ -367,10 +370,10 @@ net::Task<Result<EvictPreview>> preview_eviction(net::EventLoop& loop, kube::Cli
       loop, client, kube::kNodes, {}, limit,
       [&](std::string_view item) -> Result<void> {
         TM_TRY(const auto node, kube::decode_node(item, fields, interner));
-        const model::Resources held = held_by_yarn(node);
+        const auto held = held_by_yarn(node);
         if (!wanted.contains(node.meta.name.view()) || held == model::Resources()) return {};
         ++out.nodes_with_yarn;
-        out.yarn = out.yarn + held;
+        out.yarn = out.yarn + held.value_or(model::Resources());
         return {};
       },
       [&] { out = {}; }));

@@ -258,6 +258,16 @@ TEST_F(EvictTest, NamesWhatYarnStillHolds) {
   EXPECT_TRUE(evict({.grace = 5s}).finished());
 }
 
+TEST_F(EvictTest, AnUnreadableReportOfYarnIsNoProof) {
+  node("n1");
+  yarn_holds("n1", "many", "1Gi");
+  const auto done = evict({.grace = 5s}, 30s);
+  EXPECT_FALSE(done.finished());
+  EXPECT_EQ(done.yarn_left, 1u);
+  ASSERT_EQ(done.nodes_left.size(), 1u);
+  EXPECT_TRUE(done.nodes_left[0].yarn_unreadable);
+}
+
 TEST_F(EvictTest, PreviewCountsWhatWouldGo) {
   for (const char* name : {"n1", "n2", "n3"}) node(name);
   pod("a1", "n1");
@@ -305,6 +315,7 @@ TEST(OffProgress, IsReadBackAsItWasStored) {
   left.outlived = 1;
   left.refused = {"default/a: no"};
   left.yarn = {model::CpuMilli{500}, model::MemoryBytes{1 << 20}};
+  left.yarn_unreadable = true;
   left.agent = AgentAnswer::kInForce;
   left.agent_says = "Off: x";
   progress.nodes_left = {left};

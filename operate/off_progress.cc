@@ -58,6 +58,7 @@ Json node_json(const NodeProof& node) {
                            {"yarnCpuMilli", Json(node.yarn.cpu.value)},
                            {"yarnMemoryBytes", Json(node.yarn.memory.value)},
                            {"agent", Json(kAnswers.at(static_cast<std::size_t>(node.agent)))}});
+  if (node.yarn_unreadable) out["yarnUnreadable"] = Json(true);
   if (!node.not_marked.empty()) out["notMarked"] = Json(node.not_marked);
   if (!node.agent_says.empty()) out["agentSays"] = Json(node.agent_says);
   if (!node.refused.empty()) {
@@ -76,6 +77,7 @@ NodeProof read_node(const Json& json) {
   node.pods = static_cast<std::size_t>(number(json, "pods"));
   node.static_pods = static_cast<std::size_t>(number(json, "staticPods"));
   node.yarn = {model::CpuMilli{number(json, "yarnCpuMilli")}, model::MemoryBytes{number(json, "yarnMemoryBytes")}};
+  node.yarn_unreadable = flag(json, "yarnUnreadable");
   node.outlived = static_cast<std::size_t>(number(json, "outlivedPods"));
   const auto answer = std::ranges::find(kAnswers, json.text_at("agent"));
   if (answer != kAnswers.end()) node.agent = static_cast<AgentAnswer>(answer - kAnswers.begin());

@@ -31,10 +31,11 @@ struct NodeProof {
   std::size_t outlived = 0;          // of those: deleted, and still there after the grace
   std::vector<std::string> refused;  // "NAMESPACE/POD: reason", the first few
   model::Resources yarn;             // held by YARN's containers, by the last report of the yarn-operator
+  bool yarn_unreadable = false;      // that report cannot be read, so YARN may hold something
   AgentAnswer agent = AgentAnswer::kNoAgent;
   std::string agent_says;  // unless no file is in force
 
-  bool tasks_gone() const { return pods == 0 && yarn == model::Resources(); }
+  bool tasks_gone() const { return pods == 0 && yarn == model::Resources() && !yarn_unreadable; }
   bool files_restored() const { return agent == AgentAnswer::kNothing || agent == AgentAnswer::kNoAgent; }
   bool done() const { return not_marked.empty() && !offers && tasks_gone() && files_restored(); }
   bool operator==(const NodeProof&) const = default;
