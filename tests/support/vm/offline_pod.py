@@ -19,14 +19,13 @@ POD = {
         "containerStatuses": [{"name": "main", "containerID": f"containerd://{CONTAINER}", "state": {"running": {"startedAt": "2026-01-01T00:00:00Z"}}}],
     },
 }
-NODE = {"metadata": {"name": "n1"}, "status": {each: {"cpu": "2", "memory": "500Mi"} for each in ("capacity", "allocatable")}}
 KUBECONFIG = {
     "apiVersion": "v1", "kind": "Config", "current-context": "a", "contexts": [{"name": "a", "context": {"cluster": "a", "user": "a"}}],
     "clusters": [{"name": "a", "cluster": {"server": "http://127.0.0.1:1"}}], "users": [{"name": "a", "user": {}}],  # nothing listens there
 }
 
 
-def heard(**threshold) -> dict[str, bytes]:
+def heard(cpus: int = 2, **threshold) -> dict[str, bytes]:
     """For `Vm(files=…)`: /given has the kubeconfig and the content of the agent's --run-dir. `threshold`: more of resourceUsedThresholdWithBE."""
     slo = {
         "metadata": {"name": "n1"}, "spec": {
@@ -34,6 +33,7 @@ def heard(**threshold) -> dict[str, bytes]:
             "resourceQOSStrategy": {"beClass": {"cpuQOS": {"enable": True, "groupIdentity": -1}}},
         },
     }
+    node = {"metadata": {"name": "n1"}, "status": {each: {"cpu": str(cpus), "memory": "500Mi"} for each in ("capacity", "allocatable")}}
     pods = {"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": [POD]}
-    shown = {"node.json": NODE, "nodeslo.json": slo, "pods.json": pods, "kubeconfig": KUBECONFIG}
+    shown = {"node.json": node, "nodeslo.json": slo, "pods.json": pods, "kubeconfig": KUBECONFIG}
     return {f"/given/{name}": json.dumps(content).encode() for name, content in shown.items()}
