@@ -13,9 +13,10 @@ each round; the same requests in all columns of a round. A ratio is of the same 
   stolen_…        of the processors' time, what the host of the virtual machine gave to others
 
 Columns: `unprotected` (each process in its own group of 1024 shares beside the service's), `nothing` (all below one group of 2 shares: what the kernel gives for
-nothing), `each_idle` (below it each process's own group is idle, which is all that can be done beside a kubelet), knobs on that group (`idle`; `cpuset`, all processors but one; `quota`, to 90 % of the machine; `burst`, the same quota with as much burst; `idle_quota`),
+nothing), `each_idle` (below it each process's own group is idle, which is all that can be done beside a kubelet), knobs on that group (`idle`; `quota`, to 90 % of the machine),
 `tidemark` (the tasks of `tidemark up` as it is: offline work runs last, no quota), `tidemark_sold` (a third of them, and as `./dev up` has it, of the class that takes what is free, the others as jobs that are sold what is
-idle: some wait in the queue), `tidemark_quota` (as the first, held by a quota to a line of 98 %). TIDEMARK_BENCH_COLUMNS names some of them, TIDEMARK_BENCH_ROUNDS fewer rounds. Another process on the machine spoils it all, and so
+idle: some wait in the queue), `tidemark_quota` (as the first, held by a quota to a line of 98 %). Neighbours of other kinds in the same mix as `tidemark_sold`: `tidemark_memory` (each streams through 48 MiB of memory),
+`tidemark_disk` (each writes a file of 256 MiB again and again, through the page cache), `tidemark_fork` (each starts one short process after the other, as a build does). TIDEMARK_BENCH_COLUMNS names some of them, TIDEMARK_BENCH_ROUNDS fewer rounds. Another process on the machine spoils it all, and so
 does a busy host of a virtual machine: a column of which more than STOLEN_MAX was stolen is measured again, up to TRIES times in all, and the one with the least stolen counts.
 """
 
@@ -58,6 +59,11 @@ data:
     {"clusterStrategy": {"lsClass": {"cpuQOS": {"enable": true, "groupIdentity": 2}}, "beClass": {"cpuQOS": {"enable": true, "groupIdentity": -1}}}}
 """
 ALONE, AGAIN = "alone", "alone_again"
+NEIGHBOURS = {
+    "memory": ["dd", "if=/dev/zero", "of=/dev/null", "bs=48M"],
+    "disk": ["sh", "-c", "file=$(mktemp) && exec 3<>$file && rm $file && while :; do dd if=/dev/zero of=/dev/fd/3 bs=1M count=256 conv=notrunc 2>/dev/null; done"],
+    "fork": ["sh", "-c", "while :; do /bin/true; done"],
+}
 
 
 def knobs(cores: int) -> dict[str, Knobs | None]:
@@ -67,10 +73,7 @@ def knobs(cores: int) -> dict[str, Knobs | None]:
         "nothing": Knobs(),
         "each_idle": Knobs(each_idle=True),
         "idle": Knobs(idle=True),
-        "cpuset": Knobs(cpus=f"1-{cores - 1}" if cores > 2 else "1"),
         "quota": Knobs(quota_cores=left),
-        "burst": Knobs(quota_cores=left, burst=True),
-        "idle_quota": Knobs(idle=True, quota_cores=left),
     }
 
 
@@ -82,9 +85,6 @@ class Bench:
         self.service = service.write(service.provide_nginx(), programs["tidemark_load"], scratch / "web", self.cores)
         groups = stack.enter_context(PlainGroups(f"tidemark-demo-{secrets.token_hex(4)}"))
         self.plain = show.PlainSide(groups, self.service)
-        self.knobs = {name: found for name, found in knobs(self.cores).items() if not (found and found.cpus) or groups.has("cpuset.cpus")}
-        for name in knobs(self.cores).keys() - self.knobs.keys():
-            say(f"without the column `{name}`: the controller `cpuset` is not handed down to the groups of this machine's root")
         self.rate = self.rate_for_half()
         self.batch = show.WORK_PER_CORE * self.cores
         say(f"{self.rate:.0f} requests a second keep {self.cores} processors half busy; {self.batch} offline processes")
@@ -101,9 +101,10 @@ class Bench:
 
     def columns(self) -> dict:
         found = {
-            **{name: lambda seed, found=found: self.on_plain(seed, self.batch, found) for name, found in self.knobs.items()},
+            **{name: lambda seed, found=found: self.on_plain(seed, self.batch, found) for name, found in knobs(self.cores).items()},
             "tidemark": lambda seed: self.on_tidemark(seed, None, self.free),
             "tidemark_sold": lambda seed: self.on_tidemark(seed, None, show.sold_and_free),
+            **{f"tidemark_{name}": lambda seed, work=work: self.on_tidemark(seed, None, lambda up: show.sold_and_free(up, work)) for name, work in NEIGHBOURS.items()},
             "tidemark_quota": lambda seed: self.on_tidemark(seed, LINE, self.free),
         }
         if missing := [name for name in ONLY if name not in found]:

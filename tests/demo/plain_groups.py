@@ -23,9 +23,7 @@ class Knobs:
     shares: int = 2
     idle: bool = False
     each_idle: bool = False  # the group of each process, not the one above: what an agent can do beside a kubelet
-    cpus: str = ""
     quota_cores: float = 0.0
-    burst: bool = False
 
 
 class PlainGroups:
@@ -63,23 +61,15 @@ class PlainGroups:
         else:
             (self.cpu / path / "cpu.weight").write_text(str(1 + (shares - 2) * 9999 // 262142))
 
-    def has(self, file: str) -> bool:
-        return any((top / file).exists() for top in self.tops)
-
     def limit(self, path: str, knobs: Knobs, period_us: int = 100_000) -> None:
         if knobs.idle:
             (self.cpu / path / "cpu.idle").write_text("1")
-        if knobs.cpus:
-            self._folder_with(path, "cpuset.cpus").write_text(knobs.cpus)
         if knobs.quota_cores:
             quota = int(period_us * knobs.quota_cores)
             if (self.cpu / "cpu.max").exists():
                 (self.cpu / path / "cpu.max").write_text(f"{quota} {period_us}")
             else:
                 (self.cpu / path / "cpu.cfs_quota_us").write_text(str(quota))
-            if knobs.burst:
-                file = self.cpu / path / ("cpu.max.burst" if (self.cpu / "cpu.max").exists() else "cpu.cfs_burst_us")
-                file.write_text(str(quota))
 
     def start(self, path: str, command: list[str], **options) -> subprocess.Popen:
         files = [top / path / "cgroup.procs" for top in self.tops]
@@ -122,11 +112,6 @@ class PlainGroups:
                 child.wait()
                 processes.forget(child)
 
-    def _folder_with(self, path: str, file: str) -> Path:
-        found = [top / path / file for top in self.tops if (top / path / file).exists()]
-        if not found:
-            raise Failed(f"no group here has a {file}")
-        return found[0]
 
 
 def _hand_down(folder: Path) -> None:

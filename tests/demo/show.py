@@ -143,9 +143,9 @@ def in_rounds(groups: PlainGroups, up: OnTidemark, service: Service, length_s: i
     return rate, found
 
 
-def sold_and_free(up: OnTidemark) -> None:
+def sold_and_free(up: OnTidemark, work: list[str] = WORK) -> None:
     """More than can be sold, so that some of it waits, and as many that ask for nothing as there are processors."""
     for i in range((WORK_PER_CORE - 1) * cores()):
-        up.run(f"crunch-{i}", [f"--cpu={SOLD_CORES}", "--memory=64Mi"], WORK)
+        up.run(f"crunch-{i}", [f"--cpu={SOLD_CORES}", "--memory=64Mi"], work)
     for i in range(cores()):
-        up.run(f"filler-{i}", ["--class=free"], WORK)
+        up.run(f"filler-{i}", ["--class=free"], work)

@@ -24,6 +24,15 @@ def text(stages: dict[str, Measured]) -> str:
     return "\n".join("  ".join(cell.ljust(width) if i == 0 else cell.rjust(width) for i, (cell, width) in enumerate(zip(each, widths))).rstrip() for each in rows) + "\n"
 
 
+def price(alone: Measured, beside: Measured) -> str:
+    """What a user pays for the offline work, and what that buys."""
+    p99, p999 = (100 * getattr(beside, name) / getattr(alone, name) for name in ("p99_us", "p999_us"))
+    return (
+        f"The price of {beside.batch_cores:.2f} cores of offline work: p99 is {p99:.0f} % and p99.9 {p999:.0f} % of alone. "
+        f"The machine is {100 * beside.busy:.0f} % busy instead of {100 * alone.busy:.0f} %.\n"
+    )
+
+
 def noise(rounds: dict[str, list[Measured]], rounds_from_s: int) -> str:
     """What the machine does by itself: how far the same thing, measured more than once, differs."""
     name, found = next(iter(rounds.items()))

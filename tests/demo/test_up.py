@@ -246,6 +246,10 @@ class Shown(unittest.TestCase):
         self.assertEqual(["unprotected", "0.60", "ms", "9.4", "s", "12", "ms", "1", "100", "%", "1.63", "cores"], unprotected.split())
         self.assertEqual(len({len(line) for line in (head, unprotected)}), 1)
 
+    def test_the_price(self):
+        text = table.price(measured(busy=0.5), measured(OUTPUT.replace("2500", "5000"), 0.99, 0.93))
+        self.assertEqual("The price of 0.93 cores of offline work: p99 is 200 % and p99.9 100 % of alone. The machine is 99 % busy instead of 50 %.\n", text)
+
     def test_of_rounds_the_medians_and_their_noise(self):
         rounds = [measured(OUTPUT.replace("2500", p99), busy, 1.0) for p99, busy in (("9000", 0.4), ("2000", 0.5), ("3000", 0.9))]
         found = measure.median(rounds)

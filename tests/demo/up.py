@@ -207,6 +207,7 @@ def _example(options: Options) -> int:
             stages = {name: measure.median(found) for name, found in rounds.items()}
             print(f"\nA web server under {rate:.0f} requests a second, on {show.cores()} processors; latencies count from when a request was due.\n")
             print(table.text(stages))
+            print(table.price(stages["alone"], stages["with Tidemark"]), end="")
             print(table.noise(rounds, show.ROUNDS * show.ROUND_LEAST_S))
             plot_file(options.data).write_text(plot.svg(stages, show.cores(), f"{rate:.0f} requests a second, {options.seconds} s each"))
             print(f"drawn in {plot_file(options.data)}\n")
