@@ -8,6 +8,7 @@
 
 #include "agent/evicting.h"
 #include "agent/own_objects.h"
+#include "agent/pages/work_pages.h"
 #include "agent/prediction/prediction_controller.h"
 #include "agent/protect/condition_controller.h"
 #include "agent/protect/kept_objects.h"
@@ -132,7 +133,10 @@ class RunningAgent final : public Agent {
   }
 
   Result<void> serve() {
-    TM_TRY(admin_, net::serve_admin(loop_, log_, options_.metrics_address, metrics_, [this] { return not_ready(); }));
+    TM_TRY(admin_,
+           net::serve_admin(loop_, log_, options_.metrics_address, metrics_, [this] { return not_ready(); },
+                            {.online = [this] { return online_page(sampler_.measured(), *tasks_->snapshot()); },
+                             .offline = [this] { return offline_page(sampler_.measured(), *tasks_->snapshot()); }}));
     return {};
   }
 

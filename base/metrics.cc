@@ -88,10 +88,17 @@ struct Series {
 
 struct Family {
   Kind kind;
+  Page page;
   std::string help;
   std::vector<double> bounds;
   std::map<std::string, std::unique_ptr<Series>> series;
 };
+
+Page page_of(Labels labels) {
+  const bool offline =
+      std::ranges::any_of(labels, [](const auto& label) { return label.first == "pool" || label.first == "class"; });
+  return offline ? Page::kOffline : Page::kComponent;
+}
 
 void append_sample(std::string& out, std::string_view name, std::string_view suffix, std::string_view labels,
                    std::string_view upper_bound = {}) {
@@ -163,9 +170,9 @@ struct Registry::Impl {
     auto family = families.find(name);
     if (family == families.end()) {
       TM_CHECK(is_name(name, true), "not a metric name");
-      family = families.try_emplace(std::string(name), kind, std::string(help), bounds).first;
+      family = families.try_emplace(std::string(name), kind, page_of(labels), std::string(help), bounds).first;
     }
-    auto& [family_kind, family_help, family_bounds, all] = family->second;
+    auto& [family_kind, page, family_help, family_bounds, all] = family->second;
     TM_CHECK(family_kind == kind, "one metric name, two kinds");
     TM_CHECK(family_bounds == bounds, "one histogram name, two lists of bounds");
     auto found = all.find(key);
@@ -197,10 +204,11 @@ Histogram& Registry::histogram(std::string_view name, std::string_view help, std
   return *impl_->series(Kind::kHistogram, name, help, std::move(upper_bounds), labels).histogram;
 }
 
-std::string Registry::text() const {
+std::string Registry::text(Page page) const {
   const std::lock_guard lock(impl_->mutex);
   std::string out;
   for (const auto& [name, family] : impl_->families) {
+    if (page != Page::kAll && page != family.page) continue;
     out += cat("# HELP ", name, ' ');
     append_escaped(out, family.help, false);
     out += cat("\n# TYPE ", name, ' ', kKindNames[static_cast<int>(family.kind)], '\n');

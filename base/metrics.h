@@ -57,6 +57,13 @@ class Histogram {
 
 using Labels = std::initializer_list<std::pair<std::string_view, std::string_view>>;
 
+// Each page has its own scrape: offline metrics may go to a cheaper collector.
+enum class Page : std::uint8_t {
+  kAll,
+  kComponent,  // about the program
+  kOffline,    // families with the label `pool` or `class`: offers, use and evictions of offline work
+};
+
 class Registry {
  public:
   // Series of one name are bounded, so that a label gone wild cannot eat the process: past it one series
@@ -77,7 +84,7 @@ class Registry {
                        Labels labels = {});
 
   // Prometheus text format 0.0.4; names and series sorted.
-  std::string text() const;
+  std::string text(Page page = Page::kAll) const;
 
  private:
   struct Impl;

@@ -26,6 +26,18 @@ TEST(Metrics, TextIsSortedByNameAndSeries) {
             "tidemark_z_bytes 1.5\n");
 }
 
+TEST(Metrics, SeriesByPoolOrClassAreOnThePageOfOfflineWork) {
+  Registry registry;
+  registry.counter("tidemark_a_total", "A.", {{"component", "x"}}).add();
+  registry.gauge("tidemark_b", "B.", {{"pool", "night"}}).set(1);
+  registry.gauge("tidemark_c", "C.", {{"reason", "r"}, {"class", "spark"}}).set(1);
+  EXPECT_EQ(registry.text(Page::kComponent),
+            "# HELP tidemark_a_total A.\n# TYPE tidemark_a_total counter\ntidemark_a_total{component=\"x\"} 1\n");
+  EXPECT_EQ(registry.text(Page::kOffline),
+            "# HELP tidemark_b B.\n# TYPE tidemark_b gauge\ntidemark_b{pool=\"night\"} 1\n"
+            "# HELP tidemark_c C.\n# TYPE tidemark_c gauge\ntidemark_c{class=\"spark\",reason=\"r\"} 1\n");
+}
+
 TEST(Metrics, EmptyRegistryIsAnEmptyPage) {
   EXPECT_EQ(Registry().text(), "");
 }

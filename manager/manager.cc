@@ -139,9 +139,9 @@ Result<void> RunningManager::prepare(kube::Client& client, kube::Client& electio
                           {options_.config_namespace, options_.config_name, options_.zones, nodes_,
                            leadership().leading, [this](std::string_view pod) { return limits_.take(pod); }}));
   }
-  TM_TRY(admin_, net::serve_admin(
-                     loop_, log_, options_.metrics_address, metrics_, [this] { return not_ready(); },
-                     [this] { return sampled(); }));
+  TM_TRY(admin_, net::serve_admin(loop_, log_, options_.metrics_address, metrics_, [this] { return not_ready(); },
+                                  {.refresh = [this] { refresh_metrics(); },
+                                   .offline = [this] { return may_write() ? controller_.figures().text() : ""; }}));
   TM_TRY(health_, net::serve_health(loop_, log_, options_.health_address, [this] { return not_ready(); }));
   return {};
 }
@@ -214,7 +214,7 @@ base::Duration RunningManager::write_limit(const ManagerOptions& options) {
   return std::min<base::Duration>(kCapacityWriteLimit, (options.lease_duration - options.renew_deadline) * 4 / 5);
 }
 
-std::string RunningManager::sampled() {
+void RunningManager::refresh_metrics() {
   const auto wait = [this](std::string_view lane, const kube::Client& client) {
     metrics_
         .gauge("tidemark_manager_write_budget_wait_seconds", "How long a call would wait for its place now.",
@@ -224,7 +224,6 @@ std::string RunningManager::sampled() {
   wait("routine", client_);
   wait("ahead", client_.ahead());
   orders_.refresh_metrics();
-  return may_write() ? controller_.figures().text() : "";
 }
 
 net::Task<void> RunningManager::wait_for_caches() {

@@ -57,8 +57,8 @@ class RunningManager final : public Manager {
   OvercommitCaches caches() const { return {nodes_, pods_, node_metrics_, topologies_}; }
   // A write must be over before a successor may start, which is lease_duration − renew_deadline after we stop.
   static base::Duration write_limit(const ManagerOptions& options);
-  // Computed when the metrics are requested.
-  std::string sampled();
+  // Brings gauges up to date when the metrics are requested.
+  void refresh_metrics();
   net::Task<void> wait_for_caches();
   void enqueue_all();
   void look_at(const std::string& node);

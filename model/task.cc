@@ -57,7 +57,7 @@ std::size_t Task::bytes() const {
   std::size_t sum = sizeof(Task);
   for (const std::string* text :
        {&identity.source, &identity.cluster, &identity.job, &identity.attempt, &identity.task, &identity.user,
-        &identity.business, &identity.work_class, &ns, &name, &path, &cpuset}) {
+        &identity.business, &identity.work_class, &ns, &name, &workload, &path, &cpuset}) {
     sum += heap(*text);
   }
   sum += heap(containers) + heap(numa_nodes) + heap(settings);

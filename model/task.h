@@ -119,7 +119,8 @@ struct Task {
   TaskIdentity identity;
   std::string ns;  // a pod's namespace; a copilot's name
   std::string name;
-  std::string path;  // its cgroup, from the root of each hierarchy; empty: none now
+  std::string workload;  // "NAMESPACE/KIND/NAME" of a pod (policy/waterline/profile/workload.h); empty: none
+  std::string path;      // its cgroup, from the root of each hierarchy; empty: none now
 
   // Of the whole task: requests as the scheduler reserves them; a limit only if every container has one. Overhead is in
   // the native amounts.

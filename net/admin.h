@@ -1,4 +1,10 @@
-// What every component shows of itself over HTTP: /metrics, /healthz (it runs), /readyz (it can do its work).
+// What every component shows of itself over HTTP:
+//
+//   /metrics           the component
+//   /metrics/online    online work, if the component knows it
+//   /metrics/offline   offline work, by pool and class
+//   /all-metrics       all three, as Koordinator's programs serve them
+//   /healthz, /readyz  it runs; it can do its work
 #pragma once
 
 #include <functional>
@@ -14,11 +20,16 @@
 
 namespace tidemark::net {
 
-// `not_ready` returns "" if ready, else the missing part. "0" or "" as address: no server, null. `more`, if set,
-// returns metrics that are computed for each request, in the same text format.
+// Metrics that are computed for each request, in the text format of Prometheus. Null: none.
+struct ComputedMetrics {
+  std::function<void()> refresh{};  // brings gauges of the registry up to date; called first
+  std::function<std::string()> component{}, online{}, offline{};
+};
+
+// `not_ready` returns "" if ready, else the missing part. "0" or "" as address: no server, null.
 Result<std::unique_ptr<HttpServer>> serve_admin(EventLoop& loop, base::Log log, std::string_view address,
                                                 const base::Registry& metrics, std::function<std::string()> not_ready,
-                                                std::function<std::string()> more = {});
+                                                ComputedMetrics computed = {});
 
 // Only /healthz and /readyz, for probes on a separate port.
 Result<std::unique_ptr<HttpServer>> serve_health(EventLoop& loop, base::Log log, std::string_view address,

@@ -117,7 +117,7 @@ class RunningOperator final : public YarnOperator {
   const ClusterLink* link_of(const std::string& cluster) const;
   // Class of the YARN cluster of the node.
   std::string_view class_on(const kube::Node& node);
-  std::string figures() const;
+  std::vector<const ClusterLink*> links() const;
 
   // ---- the loop of one cluster ----
 

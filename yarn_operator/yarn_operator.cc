@@ -137,9 +137,9 @@ Result<void> RunningOperator::prepare(kube::Client& election, base::Random rando
       changed();
     });
   }
-  TM_TRY(admin_, net::serve_admin(
-                     loop_, log_, options_.metrics_address, metrics_, [this] { return not_ready(); },
-                     [this] { return figures(); }));
+  TM_TRY(admin_, net::serve_admin(loop_, log_, options_.metrics_address, metrics_, [this] { return not_ready(); },
+                                  {.component = [this] { return cluster_figures(links()); },
+                                   .offline = [this] { return may_write() ? node_figures(links()) : ""; }}));
   TM_TRY(health_, net::serve_health(loop_, log_, options_.health_address, [this] { return not_ready(); }));
   return {};
 }
@@ -258,11 +258,11 @@ std::string_view RunningOperator::class_on(const kube::Node& node) {
   return link == nullptr ? std::string_view() : std::string_view(link->work_class());
 }
 
-std::string RunningOperator::figures() const {
+std::vector<const ClusterLink*> RunningOperator::links() const {
   std::vector<const ClusterLink*> links;
   links.reserve(lanes_.size());
   for (const auto& lane : lanes_) links.push_back(&lane->link);
-  return cluster_figures(links) + (may_write() ? node_figures(links) : "");
+  return links;
 }
 
 Result<std::unique_ptr<YarnOperator>> YarnOperator::make(net::EventLoop& loop, Rim rim,

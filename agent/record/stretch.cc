@@ -48,14 +48,6 @@ std::optional<std::int64_t> limit_of(const policy::protect::SuppressObservation&
   return limit;
 }
 
-// A task nested in offline work is a part of it.
-bool lies_in_offline(const TaskSnapshot& tasks, const ListedTask& listed) {
-  for (auto at = listed.above; at; at = tasks.tasks[*at].above) {
-    if (policy::protect::is_offline(*tasks.tasks[*at].task)) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 void Stretch::Mean::add(std::int64_t value) {

@@ -13,6 +13,7 @@
 #include "model/annotations.h"
 #include "model/names.h"
 #include "model/pod.h"
+#include "policy/waterline/profile/workload.h"
 
 namespace tidemark::agent {
 namespace {
@@ -27,6 +28,7 @@ constexpr std::string_view kConfigSource = "kubernetes.io/config.source";
 constexpr std::string_view kConfigMirror = "kubernetes.io/config.mirror";
 constexpr std::string_view kConfigHash = "kubernetes.io/config.hash";
 constexpr std::string_view kFromApi = "api";
+constexpr std::string_view kTemplateHashLabel = "pod-template-hash";
 
 struct SettingKey {
   TaskSetting what;
@@ -49,10 +51,10 @@ constexpr SettingKey kLabels[] = {
 
 kube::PodFields fields_of_tasks() {
   kube::PodFields fields;
-  fields.meta.labels = {model::kQosClassLabel,        model::kPriorityClassLabel, model::kPriorityLabel,
-                        model::kEvictionEnabledLabel, model::kClassLabel,         model::kJobLabel,
-                        model::kBusinessLabel,        model::kUserLabel,          model::kCoreSchedGroupLabel,
-                        model::kCoreSchedPolicyLabel, model::kInfrastructureLabel};
+  fields.meta.labels = {model::kQosClassLabel,        model::kPriorityClassLabel,  model::kPriorityLabel,
+                        model::kEvictionEnabledLabel, model::kClassLabel,          model::kJobLabel,
+                        model::kBusinessLabel,        model::kUserLabel,           model::kCoreSchedGroupLabel,
+                        model::kCoreSchedPolicyLabel, model::kInfrastructureLabel, kTemplateHashLabel};
   fields.meta.annotations = {kConfigSource,
                              kConfigMirror,
                              kConfigHash,
@@ -433,6 +435,8 @@ Result<PodTask> decode_pod_task(std::string_view bytes, const PodSource& source,
   task.provider = source.provider;
   task.ns = std::string(pod.meta.ns.view());
   task.name = std::string(pod.meta.name.view());
+  task.workload = policy::waterline::workload_text(policy::waterline::workload_of(
+      task.ns, {pod.meta.owner_kind.view(), pod.meta.owner_name.view(), pod.meta.labels.get(kTemplateHashLabel)}));
   read_identity(source, reader);
 
   const model::PodResources resources = kube::to_pod_resources(pod);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "policy/protect/limits/task_groups.h"
 
 namespace tidemark::agent {
 namespace {
@@ -168,6 +169,13 @@ void TaskList::make() {
   });
   std::ranges::sort(free_slots_, std::greater<>());
   snapshot_ = std::move(made);
+}
+
+bool lies_in_offline(const TaskSnapshot& tasks, const ListedTask& listed) {
+  for (auto at = listed.above; at; at = tasks.tasks[*at].above) {
+    if (policy::protect::is_offline(*tasks.tasks[*at].task)) return true;
+  }
+  return false;
 }
 
 TaskHandle TaskList::new_handle() {

@@ -77,6 +77,9 @@ struct TaskSnapshot {
   const ListedTask* find(TaskHandle) const;  // null: it is not listed any more
 };
 
+// A task nested in offline work is a part of it.
+bool lies_in_offline(const TaskSnapshot& tasks, const ListedTask& listed);
+
 class TaskList {
  public:
   // If two providers claim the same, the first counts. They outlive the list.

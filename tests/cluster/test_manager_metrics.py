@@ -1,4 +1,4 @@
-"""`/metrics` on a real API server: parsed as Prometheus does, and with the numbers of the cluster."""
+"""`/all-metrics` on a real API server: parsed as Prometheus does, and with the numbers of the cluster."""
 
 import json
 import re
@@ -32,9 +32,9 @@ YARN = '{"allocations":[{"name":"hadoop-yarn","priority":"koord-batch","resource
 GIB = 2**30
 
 
-def read(component: Component) -> tuple[dict[str, str], dict[tuple, float]]:
+def read(component: Component, path: str = "/all-metrics") -> tuple[dict[str, str], dict[tuple, float]]:
     """Types by name, and samples by name and sorted labels. Fails on everything that is not Prometheus text."""
-    with urllib.request.urlopen(f"http://{component.metrics_address()}/metrics", timeout=10) as answer:
+    with urllib.request.urlopen(f"http://{component.metrics_address()}{path}", timeout=10) as answer:
         assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4"), answer.headers["Content-Type"]
         text = answer.read().decode()
     assert text.endswith("\n")
@@ -116,6 +116,15 @@ class Metrics(WithManager):
             self.assertGreaterEqual(peer("node_resource_run_plugin_status", plugin=plugin, status="succeeded", reason="ResourceCalculate"), 1)
         internal = {"node": "metered", "unit": "integer", "resource": "kubernetes.io/batch-cpu"}
         self.assertEqual(11.2, peer("node_extended_resource_allocatable_internal", **internal))
+
+    def test_each_page_has_its_metrics(self):
+        component = self.run_manager("--leader-elect=false")
+        wait_for(lambda: self.value(component, "tidemark_manager_offered_cpu_cores", pool="default"), "an offer", component)
+        pages = dict(re.findall(r"^\| `((?:tidemark|slo_controller)_[a-z0-9_]+)[^|]*\| \w+ \| (\w*) *\|", PAGE.read_text(), re.M))
+        for path, page in (("/metrics", ""), ("/metrics/offline", "offline")):
+            kinds, _ = read(component, path)
+            self.assertEqual({}, {name: pages.get(name) for name in kinds if pages.get(name) != page}, path)
+            self.assertGreater(len(kinds), 10, path)
 
     def test_real_amounts_are_shown_beside_the_published_ones(self):
         """9.2 cores as above; Kubernetes gets half as much again of CPU."""

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import tempfile
 import time
+import urllib.error
 import urllib.request
 from pathlib import Path
 
@@ -30,7 +31,12 @@ class Component:
         return wait_for(lambda: (re.search(r"metrics served .*address=(\S+)", self.log) or [None, None])[1], "a metrics address", self)
 
     def metrics(self) -> dict[str, float]:
-        with urllib.request.urlopen(f"http://{self.metrics_address()}/metrics", timeout=10) as answer:
+        """Of all pages."""
+        try:
+            answer = urllib.request.urlopen(f"http://{self.metrics_address()}/all-metrics", timeout=10)
+        except urllib.error.HTTPError:  # a version with one page
+            answer = urllib.request.urlopen(f"http://{self.metrics_address()}/metrics", timeout=10)
+        with answer:
             lines = answer.read().decode().splitlines()
         return {name: float(value) for name, value in (line.rsplit(" ", 1) for line in lines if line and line[0] != "#")}
 

@@ -139,7 +139,7 @@ class DaemonSet(unittest.TestCase):
         return "".join(file.read_text(errors="replace") for file in sorted(folder.glob(f"{chart.NAMESPACE}_{cls.name}_*/agent/*.log")))
 
     def metrics(self) -> dict[str, float]:
-        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(f"http://127.0.0.1:{self.port}/metrics", timeout=10) as answer:
+        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(f"http://127.0.0.1:{self.port}/all-metrics", timeout=10) as answer:
             lines = answer.read().decode().splitlines()
         return {name: float(value) for name, value in (line.rsplit(" ", 1) for line in lines if line and line[0] != "#")}
 

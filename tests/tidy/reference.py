@@ -19,6 +19,7 @@ _TEXT = r'"(?:\\.|[^"\\])*"'
 _METRIC = re.compile(r'"((?:tidemark|slo_controller|yarn_node)_[a-z0-9_]+)"')
 _HELP = re.compile(rf'\s*,\s*(?:"(counter|gauge)",\s*)?((?:{_TEXT}\s*)+)')
 _CALL = re.compile(r"(counter|gauge|histogram)\(\s*$")
+_OFFLINE_FILES = ("manager/capacity/figures.cc", "yarn_operator/node_figures.cc")  # pages made for each request
 # Labels that stand elsewhere than in the registration, by the start of the name.
 _LABELS = {
     "slo_controller_node_extended": "node,resource,unit", "slo_controller_nodeslo": "status,reason", "slo_controller_nodemetric": "status,reason",
@@ -28,6 +29,7 @@ _LABELS = {
     "tidemark_nodes_observed": "pool", "tidemark_nodes_draining": "pool", "tidemark_nodes_off": "pool", "tidemark_observed": "pool",
     "tidemark_reclaim_": "pool,side", "tidemark_agent_class_": "class", "tidemark_agent_disk_free": "component", "tidemark_agent_disk_inodes": "component",
     "tidemark_yarn_operator_cluster_up": "cluster", "yarn_node": "instance,cluster",
+    "tidemark_online_": "workload,business", "tidemark_offline_": "class,side",
 }
 _REASON = re.compile(rf'^ *// (TM-[A-Z]+) \((\S+)\): (.+)$|ReasonInfo\{{Reason::\w+, "(TM-[A-Z]+-\d+)",\s*((?:{_TEXT}\s*)+)\}}', re.M)
 _KEY = re.compile(r'string_view k(\w+)\s*=\s*"(tidemark\.io/[a-z-]+)";(?: *// (.*))?')
@@ -72,12 +74,14 @@ def metrics(tree: Tree) -> tuple[str, list[str]]:
             labels = ",".join(re.findall(r'\{"([a-z]+)",', rest)) or _LABELS.get(listed, "")
             shown = f"{name}{{{labels}}}" if labels else name
             says = _join(help_text[2]).rstrip(".")
-            row = f"| `{shown}` | {kind[1] if kind else help_text[1] or _kind(name)} | {says} |"
+            page = "online" if "workload" in labels else "offline" if re.search(r"\b(pool|class)\b", labels) or file in _OFFLINE_FILES else ""
+            row = f"| `{shown}` | {kind[1] if kind else help_text[1] or _kind(name)} | {page} | {says} |"
             rows.setdefault("/".join(file.split("/")[:2]) if file.startswith("kube/memory") else top(file), {}).setdefault(name, row)
-    lines = ["# Metrics", "", _MADE, "", "All programs serve `/metrics` in the text format of Prometheus. A sum over replicas is right: only the leader shows values by pool",
-             "and by node. The label `reason` has the ids of [reasons](reasons.md).", ""]
+    lines = ["# Metrics", "", _MADE, "", "All programs serve `/metrics` in the text format of Prometheus. Metrics with a page are on `/metrics/online` or `/metrics/offline`;",
+             "`/all-metrics` has all ([monitoring](../monitoring.md)). A sum over replicas is right: only the leader shows values by pool and by node.",
+             "The label `reason` has the ids of [reasons](reasons.md).", ""]
     for folder, found in sorted(rows.items()):
-        lines += [f"## {folder}", "", "| metric | type | meaning |", "|---|---|---|", *(found[name] for name in sorted(found)), ""]
+        lines += [f"## {folder}", "", "| metric | type | page | meaning |", "|---|---|---|---|", *(found[name] for name in sorted(found)), ""]
     return "\n".join(lines), wrong
 
 

@@ -342,7 +342,7 @@ class Checks(unittest.TestCase):
         tree = self.tree(code)
         pages = {reference.FOLDER + name: make(tree)[0] for name, make in reference.PAGES.items()}
         for row, name in {
-            "| `tidemark_base_total{pool}` | counter | Texts made |": "metrics.md", "| `TM-NODE-001` | calculated |": "reasons.md",
+            "| `tidemark_base_total{pool}` | counter | offline | Texts made |": "metrics.md", "| `TM-NODE-001` | calculated |": "reasons.md",
             "Nodes. More: [off](../off.md).": "reasons.md", "| `tidemark.io/text` | label | A key |": "keys.md",
         }.items():
             self.assertIn(row, pages[reference.FOLDER + name].splitlines())
