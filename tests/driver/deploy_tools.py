@@ -1,5 +1,7 @@
-"""helm and promtool, which read what lies in deploy/: helm from the Go module that tests/support/helm pins, promtool out of Debian's package of
-Prometheus, which would start a server where it is installed."""
+"""helm, promtool and Prometheus, which read what lies in deploy/: helm from the Go module that tests/support/helm pins, the others out of Debian's
+package of Prometheus, which would start a server where it is installed."""
+
+from pathlib import Path
 
 from driver import debian_file, go_programs
 from driver.console import Failed, say
@@ -22,21 +24,30 @@ def _provide_helm() -> dict[str, str]:
     return {"TIDEMARK_HELM": str(go_programs.provide([_helm()])["helm"])}
 
 
-def _provide_promtool() -> dict[str, str]:
+def debian_program(package: str, program: str) -> Path:
+    """The program out of Debian's package, or the kept one if the package cannot be had."""
     try:
-        package, version = debian_file.known(PROMETHEUS, debian_file.version_of)
-        found = debian_file.provide(package, version, "usr/bin/promtool", cache_folder() / f"promtool-{version}" / "promtool")
+        package, version = debian_file.known(package, debian_file.version_of)
+        return debian_file.provide(package, version, f"usr/bin/{program}", cache_folder() / f"{program}-{version}" / program)
     except Failed as error:
         # By the time that the package gave it, which is when it was built.
-        found = max(cache_folder().glob("promtool-*/promtool"), key=lambda file: file.stat().st_mtime, default=None)
+        found = max(cache_folder().glob(f"{program}-*/{program}"), key=lambda file: file.stat().st_mtime, default=None)
         if found is None:
             raise
         say(f"kept from before, {found.parent.name}: {error}")
-    return {"TIDEMARK_PROMTOOL": str(found)}
+        return found
+
+
+def _provide_promtool() -> dict[str, str]:
+    return {"TIDEMARK_PROMTOOL": str(debian_program(PROMETHEUS, "promtool"))}
+
+
+def _provide_prometheus() -> dict[str, str]:
+    return {"TIDEMARK_PROMETHEUS": str(debian_program(PROMETHEUS, "prometheus"))}
 
 
 # Each gives what tells the tests where its tool is. Failed with the remedy: where there is no helm for want of Go, promtool may be had, and the reverse.
-PROVIDE = {"helm": _provide_helm, "promtool": _provide_promtool}
+PROVIDE = {"helm": _provide_helm, "promtool": _provide_promtool, "prometheus": _provide_prometheus}
 
 
 def stock_kubectl() -> dict[str, str]:

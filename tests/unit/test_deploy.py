@@ -21,11 +21,15 @@ def alerts() -> dict[str, str]:
     return {part.split("\n", 1)[0]: part for part in parts}
 
 
+def boards() -> dict[str, dict]:
+    return {file.stem: json.loads(file.read_text()) for file in (MONITORING / "boards").glob("*.json")}
+
+
 def selectors() -> set[tuple[str, str, str, str]]:
     """Queries of the rules and the board: metric, label, operator and value."""
-    board = json.loads((MONITORING / "dashboard.json").read_text())
-    queries = [target["expr"] for panel in board["panels"] for target in panel.get("targets", [])]
-    queries += re.findall(r"^    expr: \|\n((?:      .*\n)+)", (MONITORING / "alerts.yaml").read_text(), re.M)
+    queries = [target["expr"] for board in boards().values() for panel in board["panels"] for target in panel.get("targets", [])]
+    for name in ("alerts.yaml", "rules.yaml"):
+        queries += re.findall(r"^    expr: \|\n((?:      .*\n)+)", (MONITORING / name).read_text(), re.M)
     return {
         (metric, *selector)
         for query in queries
@@ -88,6 +92,36 @@ class LabelValues(unittest.TestCase):
             named_elsewhere = label == "component" and components == {"kube"}
             texts = self.sources.values() if named_elsewhere else [self.sources[path] for path in files]
             self.assertTrue(any(re.search(rf'\\?"{re.escape(word)}\\?"', text) for text in texts), f"{metric}: no {label} of it is called {word}")
+
+
+class Boards(unittest.TestCase):
+    def test_each_panel_has_a_title_a_unit_and_a_description(self):
+        self.assertEqual({"agents", "manager", "money", "offline", "online", "yarn"}, set(boards()))
+        for name, board in boards().items():
+            panels = [panel for panel in board["panels"] if panel["type"] != "row"]
+            titles = [panel["title"] for panel in panels]
+            self.assertEqual(len(set(titles)), len(titles), f"{name}: a title is used twice")
+            for panel in panels:
+                place = f"{name}: {panel['title']}"
+                self.assertTrue(panel["title"] and panel["description"].endswith("."), place)
+                self.assertTrue(panel["fieldConfig"]["defaults"]["unit"], place)
+                self.assertEqual({"type": "prometheus", "uid": "${datasource}"}, panel["datasource"], place)
+                for target in panel["targets"]:
+                    self.assertIn('namespace=~"$namespace"', target["expr"], place)
+                    self.assertNotRegex(target["expr"], r"(rate|increase)\([^()]*\[\d+m\]", f"{place}: use $__rate_interval")
+
+    def test_a_board_fits_any_grafana(self):
+        for name, board in boards().items():
+            self.assertNotIn("uid", board, f"{name}: two installations would share it")
+            self.assertEqual("datasource", board["templating"]["list"][0]["type"], name)
+
+    def test_recorded_series_of_the_boards_exist(self):
+        recorded = set(re.findall(r"^  - record: (\S+)$", (MONITORING / "rules.yaml").read_text(), re.M))
+        asked = {name for board in boards().values() for panel in board["panels"] for target in panel.get("targets", []) for name in re.findall(r"\w+:\w+:\w+", target["expr"])}
+        self.assertEqual(set(), asked - recorded)
+        inputs = (MONITORING / "rules.yaml").read_text() + (MONITORING / "alerts.yaml").read_text()
+        unread = {name for name in recorded - asked if len(re.findall(rf"\b{name}\b", inputs)) < 2}
+        self.assertEqual(set(), unread, "nothing reads these")
 
 
 class Alerts(unittest.TestCase):
@@ -174,7 +208,7 @@ class Image(unittest.TestCase):
 
 class Chart(unittest.TestCase):
     def test_shared_files_of_the_chart_are_links(self):
-        for link in (CHART / "crds", CHART / "files" / "alerts.yaml", CHART / "files" / "dashboard.json"):
+        for link in (CHART / "crds", CHART / "files" / "alerts.yaml", CHART / "files" / "rules.yaml", CHART / "files" / "boards"):
             self.assertTrue(link.is_symlink(), link)
             self.assertTrue(link.exists(), link)
 
