@@ -16,13 +16,6 @@ std::string scope_text(std::string_view pool) {
   return pool.empty() ? "cluster" : cat("pool ", pool);
 }
 
-Json line_json(const model::LinePlan& line) {
-  const auto side = [](const model::LineTerms& terms) {
-    return Json::object({{"holdPercent", terms.hold}, {"sellPercent", terms.sell}});
-  };
-  return Json::object({{"cpu", side(line.cpu)}, {"memory", side(line.memory)}});
-}
-
 std::string side_text(std::string_view name, const model::LineTerms& before, const model::LineTerms& after) {
   const auto one = [](const model::LineTerms& terms) {
     return terms.hold == terms.sell ? cat(terms.sell, " %") : cat(terms.hold, " % (", terms.sell, " % sold)");
@@ -56,24 +49,6 @@ std::string render_text(const OverrideReport& report) {
   }
   if (report.nodes) out += cat("  nodes of the pool now: ", *report.nodes, "\n");
   for (const auto& note : report.notes) out += cat("note: ", note, "\n");
-  return out;
-}
-
-Json render_json(const OverrideReport& report) {
-  constexpr std::string_view kEffects[] = {"set", "already", "nothing"};
-  Json out = Json::object({{"schema", 1},
-                           {"scope", Json(report.pool.empty() ? "cluster" : "pool")},
-                           {"dryRun", report.dry_run},
-                           {"effect", Json(kEffects[static_cast<std::size_t>(report.effect)])}});
-  if (!report.pool.empty()) out["pool"] = Json(report.pool);
-  out["before"] = report.before ? policy::explain::override_json(*report.before) : Json(nullptr);
-  out["override"] = report.after ? policy::explain::override_json(*report.after) : Json(nullptr);
-  if (report.nodes) out["nodes"] = Json(static_cast<std::int64_t>(*report.nodes));
-  if (report.line) {
-    out["line"] = Json::object({{"before", line_json(report.line->before)}, {"after", line_json(report.line->after)}});
-  }
-  out["notes"] = Json::array();
-  for (const auto& note : report.notes) out["notes"].as_array().push_back(Json(note));
   return out;
 }
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "operate/plan_json.h"
 #include "operate/testing/api_in_memory.h"
 #include "policy/settings/rollout/stored.h"
 

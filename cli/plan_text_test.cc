@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/text.h"
+#include "operate/plan_json.h"
 
 namespace tidemark::cli {
 namespace {

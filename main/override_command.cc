@@ -12,6 +12,7 @@
 #include "main/shared_flags.h"
 #include "main/zones.h"
 #include "operate/override.h"
+#include "operate/override_json.h"
 #include "operate/override_wait.h"
 #include "policy/state/order.h"
 
@@ -190,7 +191,7 @@ int run_override(const std::vector<std::string>& args) {
           progress.end();
         }
         if (!quiet) co_return cli::render_text(report) + (waited ? stopped_text(waited->stopped) : "");
-        Json out = cli::render_json(report);
+        Json out = operate::render_json(report);
         if (waited) {
           out["reached"] = Json(waited->reached);
           out["stoppedPools"] = Json::array();

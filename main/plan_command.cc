@@ -5,6 +5,7 @@
 #include "main/process.h"
 #include "main/shared_flags.h"
 #include "main/zones.h"
+#include "operate/plan_json.h"
 
 namespace tidemark::main {
 namespace {
@@ -40,17 +41,18 @@ int run_plan(const std::vector<std::string>& args) {
   if (!text) return failed(text.error());
   options.text = std::move(*text);
   bool good = false;
-  const int code = ask_cluster(
-      "plan", log_options, cluster_options,
-      [&](net::EventLoop& loop, kube::Client& client) -> net::Task<Result<std::string>> {
-        TM_CO_TRY(const auto plan, co_await operate::plan_settings(loop, client, options));
-        good = plan.problems.empty();
-        if (form.json()) {
-          const Json out = good ? cli::plan_json(plan, static_cast<std::size_t>(shown)) : cli::problems_json(plan);
-          co_return out.dump_pretty() + "\n";
-        }
-        co_return good ? cli::plan_text(plan, static_cast<std::size_t>(shown)) : cli::problems_text(plan);
-      });
+  const int code =
+      ask_cluster("plan", log_options, cluster_options,
+                  [&](net::EventLoop& loop, kube::Client& client) -> net::Task<Result<std::string>> {
+                    TM_CO_TRY(const auto plan, co_await operate::plan_settings(loop, client, options));
+                    good = plan.problems.empty();
+                    if (form.json()) {
+                      const Json out = good ? operate::plan_json(plan, static_cast<std::size_t>(shown))
+                                            : operate::problems_json(plan);
+                      co_return out.dump_pretty() + "\n";
+                    }
+                    co_return good ? cli::plan_text(plan, static_cast<std::size_t>(shown)) : cli::problems_text(plan);
+                  });
   return code == kDone && !good ? kFailed : code;
 }
 

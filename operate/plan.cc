@@ -33,7 +33,7 @@ std::vector<policy::settings::SettingsKey> keys_of(const Manifests::Data& data) 
 
 // All that is wrong with the new settings, by the rules of the webhook.
 void check(const Manifests& wanted, const ClusterNow& now, const PlanOptions& options,
-           std::vector<std::string>& problems, std::vector<std::string>& warnings) {
+           std::vector<SettingsFault>& problems, std::vector<std::string>& warnings) {
   if (wanted.slo) {
     std::vector<std::vector<model::Label>> labels;
     std::vector<policy::settings::LabelledNode> nodes;
@@ -48,21 +48,24 @@ void check(const Manifests& wanted, const ClusterNow& now, const PlanOptions& op
     edit.after = after;
     edit.nodes = nodes;
     const auto verdict = policy::settings::check_settings(edit);
-    for (const auto& problem : verdict.errors) problems.push_back(policy::explain::render_text(problem));
+    for (const auto& problem : verdict.errors) {
+      problems.push_back({options.config_name, problem.key, problem.place, policy::explain::render_text(problem)});
+    }
     for (const auto& problem : verdict.warnings) warnings.push_back(policy::explain::render_text(problem));
-    if (verdict.left_off > 0) problems.push_back(cat("and ", verdict.left_off, " more"));
+    if (verdict.left_off > 0) problems.push_back({options.config_name, "", "", cat("and ", verdict.left_off, " more")});
   }
   if (!wanted.tidemark) return;
+  const std::string map(model::kTidemarkConfigName);
   for (const auto& [key, text] : *wanted.tidemark) {
     if (key != model::kTidemarkConfigKey) {
-      problems.push_back(cat(model::kTidemarkConfigName, ": key ", key, ": wanted only ", model::kTidemarkConfigKey));
+      problems.push_back({map, key, "", cat(map, ": key ", key, ": wanted only ", model::kTidemarkConfigKey)});
       continue;
     }
     const auto config = policy::settings::parse_tidemark_config(text, options.zones(text));
     if (config) continue;
     for (const auto& problem : config.error()) {
       problems.push_back(
-          cat(model::kTidemarkConfigName, ": ", problem.place, problem.place.empty() ? "" : ": ", problem.why));
+          {map, key, problem.place, cat(map, ": ", problem.place, problem.place.empty() ? "" : ": ", problem.why)});
     }
   }
 }
@@ -76,7 +79,13 @@ SurroundingsWanted either(const SurroundingsWanted& a, const SurroundingsWanted&
 net::Task<Result<SettingsPlan>> plan_settings(net::EventLoop& loop, kube::Client& client, PlanOptions options) {
   SettingsPlan plan;
   Manifests wanted;
-  plan.problems = read_manifests(options.text, options.config_name, wanted);
+  if (options.manifests) {
+    wanted = *options.manifests;
+  } else {
+    for (auto& problem : read_manifests(options.text, options.config_name, wanted)) {
+      plan.problems.push_back({"", "", "", std::move(problem)});
+    }
+  }
   if (!plan.problems.empty()) co_return plan;
   ClusterNow now;
   TM_CO_TRY_VOID(

@@ -155,21 +155,74 @@ void compare(std::vector<SettingsTextChange>& changes, const std::string& map, c
   }
 }
 
-TextMap slo_of(const policy::settings::StoredRevision& revision) {
-  return {revision.texts.slo.begin(), revision.texts.slo.end()};
+TextMap slo_of(const policy::settings::SettingsTexts& texts) {
+  return {texts.slo.begin(), texts.slo.end()};
 }
 
-TextMap tidemark_of(const policy::settings::StoredRevision& revision) {
-  if (!revision.texts.tidemark) return {};
-  return {{std::string(model::kTidemarkConfigKey), *revision.texts.tidemark}};
+TextMap tidemark_of(const policy::settings::SettingsTexts& texts) {
+  if (!texts.tidemark) return {};
+  return {{std::string(model::kTidemarkConfigKey), *texts.tidemark}};
 }
 
-std::vector<SettingsTextChange> changes_to(const policy::settings::StoredRevision& revision, const Map& slo,
-                                           const Map& tidemark) {
+// Both ConfigMaps as they are on the server.
+struct Maps {
+  Map slo, tidemark;
+
+  policy::settings::SettingsTexts texts() const {
+    policy::settings::SettingsTexts out;
+    out.slo = {slo.data.begin(), slo.data.end()};
+    if (const auto at = tidemark.data.find(model::kTidemarkConfigKey); at != tidemark.data.end())
+      out.tidemark = at->second;
+    return out;
+  }
+};
+
+net::Task<Result<Maps>> read_maps(kube::Client& client, const SettingsOptions& options) {
+  Maps maps;
+  TM_CO_TRY(maps.slo, co_await read_map(client, options, options.config_name));
+  TM_CO_TRY(maps.tidemark, co_await read_map(client, options, model::kTidemarkConfigName));
+  co_return maps;
+}
+
+std::vector<SettingsTextChange> changes_to(const policy::settings::SettingsTexts& texts, const Maps& maps) {
   std::vector<SettingsTextChange> changes;
-  compare(changes, slo.name, slo.data, slo_of(revision));
-  compare(changes, tidemark.name, tidemark.data, tidemark_of(revision));
+  compare(changes, maps.slo.name, maps.slo.data, slo_of(texts));
+  compare(changes, maps.tidemark.name, maps.tidemark.data, tidemark_of(texts));
   return changes;
+}
+
+struct MapWrite {
+  const Map& before;
+  std::optional<TextMap> wanted;
+};
+// Of the ConfigMaps that change.
+std::vector<MapWrite> writes_to(const policy::settings::SettingsTexts& texts, const Maps& maps) {
+  std::vector<MapWrite> writes;
+  if (maps.slo.data != slo_of(texts)) writes.push_back({maps.slo, slo_of(texts)});
+  if (maps.tidemark.data != tidemark_of(texts)) {
+    writes.push_back({maps.tidemark, texts.tidemark ? std::optional(tidemark_of(texts)) : std::nullopt});
+  }
+  return writes;
+}
+
+// So that a right that is missing or a webhook that refuses leaves nothing half done.
+net::Task<Result<void>> try_writes(kube::Client& client, const SettingsOptions& options,
+                                   const std::vector<MapWrite>& writes) {
+  for (const MapWrite& each : writes) TM_CO_TRY_VOID(co_await put(client, options, each.before, each.wanted, true));
+  co_return Result<void>();
+}
+
+// `done` counts the writes that succeeded.
+net::Task<Result<void>> do_writes(kube::Client& client, const SettingsOptions& options,
+                                  const std::vector<MapWrite>& writes, std::size_t& done) {
+  for (done = 0; done < writes.size(); ++done) {
+    TM_CO_TRY_VOID(co_await put(client, options, writes[done].before, writes[done].wanted, false));
+  }
+  co_return Result<void>();
+}
+
+bool is_conflict(const Error& error) {
+  return error.kind == ErrorKind::kConflict || error.kind == ErrorKind::kAlreadyExists;
 }
 
 // Null: a roll-out is under way, or none ever was.
@@ -227,41 +280,79 @@ net::Task<Result<policy::settings::Stored>> read_revisions(kube::Client& client,
   co_return std::move(store.stored);
 }
 
+net::Task<Result<SettingsEdited>> edit_config(net::EventLoop& loop, kube::Client& client, SettingsOptions options,
+                                              ChangeOptions change, std::string base,
+                                              policy::settings::SettingsTexts wanted) {
+  SettingsEdited out;
+  TM_CO_TRY(const Maps maps, co_await read_maps(client, options));
+  if (auto now = maps.texts(); policy::settings::hash_of(now) != base) {
+    out.theirs = std::move(now);
+    co_return out;
+  }
+  out.hash = policy::settings::hash_of(wanted);
+  out.changes = changes_to(wanted, maps);
+  if (change.dry_run || out.changes.empty()) co_return out;
+  const auto writes = writes_to(wanted, maps);
+  // Of an edit that another one came before.
+  const auto overtaken = [&]() -> net::Task<Result<SettingsEdited>> {
+    TM_CO_TRY(const Maps now, co_await read_maps(client, options));
+    SettingsEdited refused;
+    refused.theirs = now.texts();
+    co_return refused;
+  };
+  if (auto tried = co_await try_writes(client, options, writes); !tried) {
+    if (is_conflict(tried.error())) co_return co_await overtaken();
+    co_return std::unexpected(std::move(tried).error());
+  }
+  if (writes.size() > 1) {
+    policy::settings::RolloutRequest request;
+    request.verb = policy::settings::RolloutRequest::Verb::kTake;
+    request.revision = out.hash;
+    request.at = loop.clock().wall();
+    auto left = co_await leave_request(client, options, request, change);
+    // Without stored revisions there is no rollout: the first settings hold at once.
+    if (!left && left.error().kind != ErrorKind::kNotFound) co_return std::unexpected(std::move(left).error());
+  }
+  std::size_t done = 0;
+  if (auto written = co_await do_writes(client, options, writes, done); !written) {
+    if (done == 0 && is_conflict(written.error())) co_return co_await overtaken();
+    co_return std::unexpected(std::move(written).error().within(
+        done == 0 ? std::string("nothing is written") : cat(options.config_name, " is written, the rest is not")));
+  }
+  out.written = true;
+  co_return out;
+}
+
 net::Task<Result<SettingsUndo>> undo_config(net::EventLoop& loop, kube::Client& client, SettingsOptions options,
                                             ChangeOptions change, std::int64_t to) {
   TM_CO_TRY(const auto store, co_await read_store(client, options));
-  TM_CO_TRY(const Map slo, co_await read_map(client, options, options.config_name));
-  TM_CO_TRY(const Map tidemark, co_await read_map(client, options, model::kTidemarkConfigName));
+  TM_CO_TRY(const Maps maps, co_await read_maps(client, options));
   SettingsUndo out;
   const auto* in_force = in_force_everywhere(store.stored);
-  out.never_taken = to == 0 && in_force != nullptr && !changes_to(*in_force, slo, tidemark).empty();
+  out.never_taken = to == 0 && in_force != nullptr && !changes_to(in_force->texts, maps).empty();
   TM_CO_TRY(const policy::settings::StoredRevision* target,
             out.never_taken ? Result<const policy::settings::StoredRevision*>(in_force) : choose(store.stored, to));
-  out.changes = changes_to(*target, slo, tidemark);
+  out.changes = changes_to(target->texts, maps);
   out.number = target->number;
   out.hash = target->hash;
   out.taken = target->taken;
   out.at_once = target->completed;
   if (change.dry_run || !change.confirmed) co_return out;
 
-  const TextMap slo_wanted = slo_of(*target), tidemark_wanted = tidemark_of(*target);
   policy::settings::RolloutRequest request;
   request.verb = policy::settings::RolloutRequest::Verb::kTake;
   request.revision = target->hash;
   request.at_once = out.at_once;
   request.at = loop.clock().wall();
-  const auto tidemark_map = target->texts.tidemark ? std::optional(tidemark_wanted) : std::nullopt;
-  // Tried first, so that a right that is missing or a webhook that refuses leaves nothing half done.
-  TM_CO_TRY_VOID(co_await put(client, options, slo, slo_wanted, true));
-  TM_CO_TRY_VOID(co_await put(client, options, tidemark, tidemark_map, true));
+  const auto writes = writes_to(target->texts, maps);
+  TM_CO_TRY_VOID(co_await try_writes(client, options, writes));
   TM_CO_TRY_VOID(co_await leave_request(client, options, request, change));
-  if (auto done = co_await put(client, options, slo, slo_wanted, false); !done) {
-    co_return std::unexpected(std::move(done).error().within(cat(
-        "only the request is left, which lapses; no settings are written, do it again with --to ", target->number)));
-  }
-  if (auto done = co_await put(client, options, tidemark, tidemark_map, false); !done) {
-    co_return std::unexpected(std::move(done).error().within(
-        cat(options.config_name, " is written, the rest is not; do it again with --to ", target->number)));
+  std::size_t done = 0;
+  if (auto written = co_await do_writes(client, options, writes, done); !written) {
+    co_return std::unexpected(std::move(written).error().within(
+        done == 0 ? cat("only the request is left, which lapses; no settings are written, do it again with --to ",
+                        target->number)
+                  : cat(options.config_name, " is written, the rest is not; do it again with --to ", target->number)));
   }
   out.written = true;
   if (change.wait > base::Duration(0)) {

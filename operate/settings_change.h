@@ -1,8 +1,8 @@
-// Earlier settings, and the rollout of new ones: read, undo, pause, resume.
+// Settings and the rollout of new ones: edit, undo, pause, resume.
 //
-// `undo_config` writes the two ConfigMaps itself, with the rights of its caller, and leaves a request beside the stored
-// revisions, so that the manager takes the two writes as one edit. The others only leave a request. All work while no
-// manager runs: the next one finds the request.
+// `edit_config` and `undo_config` write the two ConfigMaps, with the rights of their caller. If both change, they leave
+// a request beside the stored revisions, so that the manager takes the two writes as one edit. The others only leave a
+// request. All work while no manager runs: the next one finds the request.
 #pragma once
 
 #include <cstdint>
@@ -47,6 +47,18 @@ struct SettingsTextChange {
   std::optional<std::string> before;
   std::optional<std::string> after;
 };
+
+struct SettingsEdited {
+  std::string hash;  // of the new settings
+  std::vector<SettingsTextChange> changes;
+  // What the ConfigMaps hold if that is not the base of the edit: another person changed them, and nothing is written.
+  std::optional<policy::settings::SettingsTexts> theirs;
+  bool written = false;
+};
+// `base`: hash of the settings that the edit began with. The texts are not checked: plan_settings() does that.
+net::Task<Result<SettingsEdited>> edit_config(net::EventLoop& loop, kube::Client& client, SettingsOptions options,
+                                              ChangeOptions change, std::string base,
+                                              policy::settings::SettingsTexts wanted);
 
 struct SettingsUndo {
   bool never_taken = false;  // the ConfigMaps hold settings that were refused, or that no manager has seen
