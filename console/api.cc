@@ -68,7 +68,7 @@ net::Task<void> Api::handle(net::HttpExchange& exchange) {
     co_return;
   }
   const std::string_view path = target->path;
-  if (exchange.head().method == "POST") {
+  if (exchange.head().method == "POST" || exchange.head().method == "PUT") {
     co_await write(exchange, path);
     co_return;
   }
@@ -104,6 +104,8 @@ net::Task<void> Api::handle(net::HttpExchange& exchange) {
     respond_json(exchange, problems_document(parts_.view));
   } else if (what == "history") {
     respond_json(exchange, history_document(parts_.view));
+  } else if (what == "settings/texts") {
+    co_await parts_.settings_api.texts(exchange);
   } else if (RecordApi::has(what)) {
     co_await records_.handle(exchange, std::string(what), *target);
   } else if (what == "orders") {
@@ -117,14 +119,18 @@ net::Task<void> Api::handle(net::HttpExchange& exchange) {
 }
 
 net::Task<void> Api::write(net::HttpExchange& exchange, std::string_view path) {
-  if (parts_.login != nullptr && path == "/api/v1/login") {
+  const std::string method(exchange.head().method);
+  const bool post = method == "POST";
+  if (post && parts_.login != nullptr && path == "/api/v1/login") {
     co_await parts_.login->log_in(exchange);
     co_return;
   }
-  if (parts_.login != nullptr && path == "/api/v1/logout") co_return parts_.login->log_out(exchange);
-  if (path != "/api/v1/orders") {
+  if (post && parts_.login != nullptr && path == "/api/v1/logout") co_return parts_.login->log_out(exchange);
+  std::string what(path.starts_with(kApi) ? path.substr(kApi.size()) : std::string_view());
+  const bool order = post && what == "orders";
+  if (!order && !SettingsApi::takes(method, what)) {
     respond_problem(exchange, 405, "method",
-                    base::cat(base::in_quotes(path), " takes no POST; only /api/v1/orders does"));
+                    base::cat(base::in_quotes(path), " takes no ", method, "; /api/openapi.json lists what there is"));
     co_return;
   }
   auto giver = co_await person(exchange);
@@ -136,7 +142,11 @@ net::Task<void> Api::write(net::HttpExchange& exchange, std::string_view path) {
     respond_problem(exchange, 403, "read-only", "this console is read-only; start it with --write to give orders");
     co_return;
   }
-  co_await parts_.orders.post(exchange, std::move(**giver));
+  if (order) {
+    co_await parts_.orders.post(exchange, std::move(**giver));
+  } else {
+    co_await parts_.settings_api.write(exchange, std::move(what), std::move(**giver));
+  }
 }
 
 // Of the laptop form what it was started with; kDenied without a valid session.

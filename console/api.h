@@ -14,6 +14,7 @@
 #include "console/login.h"
 #include "console/orders.h"
 #include "console/record_api.h"
+#include "console/settings_api.h"
 #include "console/stream.h"
 #include "console/view.h"
 #include "kube/client.h"
@@ -28,6 +29,7 @@ struct ApiParts {
   View& view;
   Stream& stream;
   Orders& orders;
+  SettingsApi& settings_api;
   const base::Registry& metrics;
   ViewOptions settings;          // their location
   std::string cluster;           // shown in the header of the page

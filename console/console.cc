@@ -9,6 +9,7 @@
 #include "console/order_documents.h"
 #include "console/orders.h"
 #include "console/page.h"
+#include "console/settings_api.h"
 #include "console/stream.h"
 #include "net/http_server.h"
 #include "net/loopback.h"
@@ -32,13 +33,14 @@ class Running final : public Console {
         view_(loop, client, log_, metrics, random.fork(), options.view),
         stream_(loop, metrics, base::cat(random.next() & 0xffffffff), [this] { return snapshot(); }),
         orders_(loop, log_, view_, metrics, random.fork(), options.view),
+        settings_api_(loop, log_, client, random.fork(), options.view),
         form_(std::move(options.in_cluster)),
         login_(form_ ? std::make_unique<Login>(loop, log_, *form_->reviewer, metrics,
                                                net::Sealer(form_->session_secret), form_->clients_of)
                      : nullptr),
-        api_({loop, client, view_, stream_, orders_, metrics, std::move(options.view), std::move(options.cluster),
-              std::move(options.person), login_.get(), form_ ? Site{form_->hosts, true} : Site(),
-              std::move(options.files)}) {
+        api_({loop, client, view_, stream_, orders_, settings_api_, metrics, std::move(options.view),
+              std::move(options.cluster), std::move(options.person), login_.get(),
+              form_ ? Site{form_->hosts, true} : Site(), std::move(options.files)}) {
     view_.on_change([this](const View::Change& change) { stream_.publish(delta(change)); });
   }
 
@@ -105,6 +107,7 @@ class Running final : public Console {
   View view_;
   Stream stream_;
   Orders orders_;
+  SettingsApi settings_api_;
   std::optional<ClusterForm> form_;
   std::unique_ptr<Login> login_;  // of the cluster form
   Api api_;

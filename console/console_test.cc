@@ -554,9 +554,9 @@ TEST_F(ConsoleTest, RefusesAnotherHostAndUnknownPaths) {
   EXPECT_EQ(get("/api/v1/nothing").status, 404);
   EXPECT_EQ(get("/../etc/passwd").status, 404);
   EXPECT_EQ(get("/assets/none.js").status, 404);
-  const auto written = get("/api/v1/nodes", {}, "PUT");
+  const auto written = get("/api/v1/nodes", {}, "DELETE");
   EXPECT_EQ(written.status, 405);
-  EXPECT_EQ(written.headers.get("allow"), "GET, HEAD, POST");
+  EXPECT_EQ(written.headers.get("allow"), "GET, HEAD, POST, PUT");
 }
 
 TEST_F(ConsoleTest, ServesItsMetrics) {

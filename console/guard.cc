@@ -68,10 +68,10 @@ std::optional<Refusal> refuse(const net::HttpRequest& request, const Site& site)
                    base::cat("this console serves only this machine; the request is for ", base::in_quotes(host),
                              ". Open it as http://127.0.0.1 or http://localhost, if needed through a tunnel")};
   }
-  const bool write = request.method == "POST";
+  const bool write = request.method == "POST" || request.method == "PUT";
   if (!write && request.method != "GET" && request.method != "HEAD") {
     return Refusal{405, "method",
-                   base::cat("method ", base::in_quotes(request.method), " is not served; only GET and POST are")};
+                   base::cat("method ", base::in_quotes(request.method), " is not served; only GET, POST and PUT are")};
   }
   const std::string_view from = request.headers.get("sec-fetch-site");
   const bool document = request.headers.get("sec-fetch-mode") == "navigate";
@@ -99,7 +99,7 @@ net::Headers answer_headers(std::string_view content_type, std::string_view cach
 }
 
 void respond_problem(net::HttpExchange& exchange, int status, std::string_view id, std::string_view detail,
-                     std::string_view field) {
+                     std::string_view field, const Json& more) {
   std::string body;
   base::JsonWriter json(body);
   json.begin_object();
@@ -108,9 +108,12 @@ void respond_problem(net::HttpExchange& exchange, int status, std::string_view i
   json.member("status", status);
   json.member("detail", detail);
   if (!field.empty()) json.member("field", field);
+  if (more.is_object()) {
+    for (const auto& [name, value] : more.as_object()) json.key(name).raw(value.dump());
+  }
   json.end_object();
   net::Headers headers = answer_headers("application/problem+json", kNoStore);
-  if (status == 405) headers.set("allow", "GET, HEAD, POST");
+  if (status == 405) headers.set("allow", "GET, HEAD, POST, PUT");
   exchange.respond(status, std::move(headers), net::make_buffer(std::move(body)));
 }
 
@@ -125,6 +128,9 @@ void respond_error(net::HttpExchange& exchange, const Error& error, std::string_
       return answer(404, "not-found");
     case ErrorKind::kDenied:
       return answer(403, "denied");
+    case ErrorKind::kConflict:
+    case ErrorKind::kAlreadyExists:
+      return answer(409, "conflict");
     case ErrorKind::kDeadline:
       return answer(504, "deadline");
     case ErrorKind::kExhausted:

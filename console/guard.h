@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json.h"
 #include "base/result.h"
 #include "net/http.h"
 #include "net/http_server.h"
@@ -28,8 +29,8 @@ struct Site {
 // Why a request is not answered. A page of another site can reach a server on loopback: by a name that it makes point
 // here (its `Host` is that name), or by a request from its own page (`Sec-Fetch-Site`, `Origin`). Both are refused.
 //
-// A POST must be JSON, carry kWriteHeader and, if a browser sent it, come from the console's own page. A page of
-// another site cannot set that header without a preflight request, and OPTIONS is refused.
+// A write (POST, PUT) must be JSON, carry kWriteHeader and, if a browser sent it, come from the console's own page. A
+// page of another site cannot set that header without a preflight request, and OPTIONS is refused.
 inline constexpr std::string_view kWriteHeader = "x-tidemark-console";
 std::optional<Refusal> refuse(const net::HttpRequest& request, const Site& site = {});
 
@@ -37,9 +38,9 @@ std::optional<Refusal> refuse(const net::HttpRequest& request, const Site& site 
 net::Headers answer_headers(std::string_view content_type, std::string_view cache);
 
 // {"type":"urn:tidemark:problem:ID","title":…,"status":…,"detail":…,"field":…} as application/problem+json. `field`:
-// the query parameter that is wrong; empty: none.
+// the query parameter, header or member of the body that is wrong; empty: none. `more`: further members.
 void respond_problem(net::HttpExchange& exchange, int status, std::string_view id, std::string_view detail,
-                     std::string_view field = {});
+                     std::string_view field = {}, const Json& more = {});
 void respond_error(net::HttpExchange& exchange, const Error& error, std::string_view field = {});
 
 // With an ETag of the content; 304 if the client has it already.

@@ -61,17 +61,9 @@ class ConsoleLogin : public operate::testing::Orders {
     stream = std::make_unique<Stream>(loop, metrics, "run", [] { return std::string("{}"); });
     view = std::make_unique<View>(loop, client, log, metrics, base::Random(3), ViewOptions());
     orders = std::make_unique<console::Orders>(loop, log, *view, metrics, base::Random(4), ViewOptions());
-    ApiParts parts{loop,
-                   client,
-                   *view,
-                   *stream,
-                   *orders,
-                   metrics,
-                   {},
-                   "a test",
-                   std::nullopt,
-                   login.get(),
-                   Site{{"console.example"}, true}};
+    settings = std::make_unique<SettingsApi>(loop, log, client, base::Random(5), ViewOptions());
+    ApiParts parts{loop,    client, *view,    *stream,      *orders,     *settings,
+                   metrics, {},     "a test", std::nullopt, login.get(), Site{{"console.example"}, true}};
     api = std::make_unique<Api>(std::move(parts));
     browser = std::make_unique<kube::memory::LocalTransport>(
         loop, [this](net::HttpExchange& exchange) { return api->handle(exchange); }, "browser");
@@ -140,6 +132,7 @@ class ConsoleLogin : public operate::testing::Orders {
   std::unique_ptr<Stream> stream;
   std::unique_ptr<View> view;
   std::unique_ptr<console::Orders> orders;
+  std::unique_ptr<SettingsApi> settings;
   std::unique_ptr<Api> api;
   std::unique_ptr<kube::memory::LocalTransport> browser;
 };

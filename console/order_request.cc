@@ -1,6 +1,5 @@
 #include "console/order_request.h"
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -23,63 +22,6 @@ constexpr std::array<std::string_view, 13> kMembers = {
     "verb",  "scope",        "nodes",           "pool",   "only",         "reason", "drainSeconds",
     "evict", "graceSeconds", "budgetPerMinute", "atOnce", "lastsSeconds", "dryRun"};
 constexpr std::size_t kNodeNameBytesMax = 253;
-
-// Reads members; the first wrong one is kept.
-class Members {
- public:
-  explicit Members(const Json& body) : body_(body) {}
-
-  bool has(std::string_view name) const { return body_.member(name) != nullptr; }
-
-  std::string text(std::string_view name) {
-    const Json* found = body_.member(name);
-    if (found == nullptr) return {};
-    if (!found->is_string()) wrong(name, "expected text");
-    return found->is_string() ? found->as_string() : std::string();
-  }
-  bool flag(std::string_view name) {
-    const Json* found = body_.member(name);
-    if (found == nullptr) return false;
-    if (!found->is_bool()) wrong(name, "expected true or false");
-    return found->is_bool() && found->as_bool();
-  }
-  std::optional<std::int64_t> number(std::string_view name, std::int64_t min, std::int64_t max) {
-    const Json* found = body_.member(name);
-    if (found == nullptr) return std::nullopt;
-    const auto value = found->get_int();
-    if (!value || *value < min || *value > max) wrong(name, cat("expected a number from ", min, " to ", max));
-    return value;
-  }
-  std::optional<base::Duration> seconds(std::string_view name, base::Duration min, base::Duration max) {
-    const auto count = [](base::Duration time) {
-      return std::int64_t{std::chrono::duration_cast<std::chrono::seconds>(time).count()};
-    };
-    const auto value = number(name, count(min), count(max));
-    if (!value || wrong_) return std::nullopt;
-    return base::Duration(std::chrono::seconds(*value));
-  }
-  std::vector<std::string> texts(std::string_view name) {
-    std::vector<std::string> out;
-    const Json* found = body_.member(name);
-    if (found == nullptr) return out;
-    const bool good = found->is_array() && std::ranges::all_of(found->as_array(), &Json::is_string);
-    if (!good) {
-      wrong(name, "expected a list of texts");
-      return out;
-    }
-    for (const Json& each : found->as_array()) out.push_back(each.as_string());
-    return out;
-  }
-
-  void wrong(std::string_view field, std::string detail) {
-    if (!wrong_) wrong_ = WrongOrder{std::string(field), std::move(detail)};
-  }
-  const std::optional<WrongOrder>& first_wrong() const { return wrong_; }
-
- private:
-  const Json& body_;
-  std::optional<WrongOrder> wrong_;
-};
 
 void read_scope(Members& members, operate::OrderOptions& order) {
   const std::string scope = members.text("scope");
@@ -117,12 +59,7 @@ void read_command(Members& members, policy::state::StateCommand& command) {
   } else {
     members.wrong("verb", cat("expected off, on or observe, found ", in_quotes(verb)));
   }
-  command.why = members.text("reason");
-  if (base::trim(command.why).empty() && !members.flag("dryRun"))
-    members.wrong("reason", "a reason is required; it is shown with the order");
-  if (command.why.size() > policy::state::kWhyBytesMax) {
-    members.wrong("reason", cat("at most ", policy::state::kWhyBytesMax, " bytes"));
-  }
+  command.why = read_reason(members);
   auto parts = policy::state::parse_parts(members.texts("only"));
   if (!parts) members.wrong("only", parts.error().message);
   if (parts) command.only = std::move(*parts);
@@ -152,17 +89,9 @@ void read_eviction(Members& members, const policy::state::StateCommand& command,
 
 }  // namespace
 
-std::expected<OrderRequest, WrongOrder> parse_order(std::string_view body) {
-  const auto json = Json::parse(body);
-  if (!json) return std::unexpected(WrongOrder{"", cat("the body is not JSON: ", json.error().message)});
-  if (!json->is_object()) return std::unexpected(WrongOrder{"", "the body is not a JSON object"});
-  for (const auto& [name, value] : json->as_object()) {
-    if (std::ranges::find(kMembers, name) == kMembers.end()) {
-      const auto meant = base::nearest(name, kMembers);
-      return std::unexpected(WrongOrder{
-          name, cat("there is no field ", in_quotes(name), meant ? cat("; did you mean ", *meant, "?") : "")});
-    }
-  }
+std::expected<OrderRequest, WrongBody> parse_order(std::string_view body) {
+  const auto json = parse_body(body, kMembers);
+  if (!json) return std::unexpected(json.error());
   Members members(*json);
   OrderRequest out;
   read_command(members, out.order.command);

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "console/body.h"
 #include "operate/evict.h"
 #include "operate/order.h"
 
@@ -20,14 +21,9 @@ struct OrderRequest {
   operate::EvictOptions evict;  // of `order.command.evict`
 };
 
-struct WrongOrder {
-  std::string field;  // "" if the body as a whole is wrong
-  std::string detail;
-};
-
 inline constexpr std::size_t kOrderNodesMax = 1000;
 
 // Total. An unknown member is an error: an order that is understood by half must not be carried out.
-std::expected<OrderRequest, WrongOrder> parse_order(std::string_view body);
+std::expected<OrderRequest, WrongBody> parse_order(std::string_view body);
 
 }  // namespace tidemark::console

@@ -3,18 +3,12 @@
 
 #include <gtest/gtest.h>
 
-#include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "base/text.h"
-#include "console/api.h"
-#include "console/guard.h"
-#include "console/stream.h"
-#include "kube/memory/local_transport.h"
-#include "operate/testing/orders.h"
+#include "console/testing/console_in_memory.h"
 
 namespace tidemark::console {
 namespace {
@@ -24,72 +18,8 @@ using base::cat;
 
 constexpr std::string_view kPods = "/api/v1/namespaces/default/pods";
 
-class ConsoleOrders : public operate::testing::Orders {
+class ConsoleOrders : public testing::ConsoleInMemory {
  protected:
-  // The parts of a console, without its socket.
-  struct Served {
-    Served(ConsoleOrders& test, bool write)
-        : view(test.loop, test.client, test.log, metrics, base::Random(3), {}),
-          stream(test.loop, metrics, "run", [] { return std::string("{}"); }),
-          orders(test.loop, test.log, view, metrics, base::Random(4), {}),
-          api({test.loop,
-               test.client,
-               view,
-               stream,
-               orders,
-               metrics,
-               {},
-               "a test",
-               write ? std::optional(Person{"ann", std::shared_ptr<kube::Client>(&test.client, [](kube::Client*) {})})
-                     : std::nullopt}),
-          transport(test.loop, [this](net::HttpExchange& exchange) { return api.handle(exchange); }, "browser") {
-      view.start();
-    }
-    base::Registry metrics;
-    View view;
-    Stream stream;
-    console::Orders orders;
-    Api api;
-    kube::memory::LocalTransport transport;
-  };
-
-  void serve(bool write = true) {
-    served = std::make_unique<Served>(*this, write);
-    EXPECT_TRUE(net::testing::run_until(
-        loop, clock, [&] { return served->view.known().tasks && served->view.known().settings; }, 10s));
-    net::testing::run_for(loop, clock, 2s);
-  }
-  net::HttpResponse send(net::HttpRequest request) {
-    request.headers.set("host", "127.0.0.1:8090");
-    auto answer = net::testing::run_task(loop, clock, served->transport.fetch(std::move(request), 60s));
-    EXPECT_TRUE(answer);
-    return answer ? std::move(*answer) : net::HttpResponse{};
-  }
-  net::HttpResponse post(std::string body, std::string_view key = "k1", std::string_view path = "/api/v1/orders") {
-    net::HttpRequest request;
-    request.method = "POST";
-    request.target = path;
-    request.body = std::move(body);
-    request.headers.set("content-type", "application/json");
-    request.headers.set(kWriteHeader, "1");
-    if (!key.empty()) request.headers.set("idempotency-key", key);
-    return send(std::move(request));
-  }
-  net::HttpResponse get(std::string_view path) {
-    net::HttpRequest request;
-    request.target = path;
-    return send(std::move(request));
-  }
-  Json read_api(std::string_view path) {
-    const auto answer = get(path);
-    EXPECT_EQ(answer.status, 200) << answer.body;
-    return Json::parse(answer.body).value_or(Json());
-  }
-  static Json body_of(const net::HttpResponse& answer) { return Json::parse(answer.body).value_or(Json()); }
-  static std::int64_t number(const Json& value, auto... path) {
-    const Json* found = value.at(path...);
-    return found == nullptr ? -1 : found->get_int().value_or(-1);
-  }
   void pod(const std::string& name, const std::string& on) {
     call(
         "POST", std::string(kPods),
@@ -106,8 +36,6 @@ class ConsoleOrders : public operate::testing::Orders {
       ask("DELETE", cat(kPods, "/", each.text_at("metadata", "name"), "?gracePeriodSeconds=0"));
     }
   }
-
-  std::unique_ptr<Served> served;
 };
 
 constexpr std::string_view kOff = R"({"verb":"off","scope":"cluster","reason":"kernel update"})";

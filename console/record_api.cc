@@ -10,8 +10,10 @@
 #include "console/guard.h"
 #include "console/platform_document.h"
 #include "console/settings_documents.h"
+#include "operate/budgets.h"
 #include "operate/components.h"
 #include "operate/revisions.h"
+#include "policy/explain/budget_text.h"
 
 namespace tidemark::console {
 namespace {
@@ -31,8 +33,8 @@ std::string question_of(std::string_view what, const net::Target& target) {
 RecordApi::RecordApi(RecordParts parts) : parts_(std::move(parts)), workers_(1, kQuestionsWaiting) {}
 
 bool RecordApi::has(std::string_view what) {
-  constexpr std::array<std::string_view, 6> kPaths = {"decisions", "settings", "settings/diff",
-                                                      "calendar",  "platform", "yarn"};
+  constexpr std::array<std::string_view, 7> kPaths = {"decisions", "settings", "settings/diff", "calendar",
+                                                      "platform",  "yarn",     "budgets"};
   return std::ranges::find(kPaths, what) != kPaths.end();
 }
 
@@ -154,6 +156,14 @@ net::Task<Result<std::string>> RecordApi::answer(std::string what, net::Target t
     const auto components =
         co_await operate::read_components(parts_.loop, parts_.client, parts_.settings.config_namespace, kAnswerLimit);
     co_return platform_document(components, parts_.view);
+  }
+  if (what == "budgets") {
+    auto found = co_await operate::read_budgets(parts_.client, {"", parts_.settings.config_namespace, kAnswerLimit});
+    if (!found && found.error().kind != ErrorKind::kNotFound) co_return std::unexpected(std::move(found).error());
+    const auto report = found ? *std::move(found) : operate::BudgetsReport();
+    co_return policy::explain::budgets_json(report.state, report.counts.value_or(policy::evict::EvictionBook()),
+                                            report.grants, parts_.loop.clock().wall())
+        .dump();
   }
   const auto events = co_await operate::list_events(parts_.loop, parts_.client, kAnswerLimit);
   co_return yarn_document(parts_.view, events);

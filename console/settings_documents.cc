@@ -195,6 +195,17 @@ std::string settings_document(const operate::RevisionsNow& now, View& view) {
   return out;
 }
 
+Json changes_json(const std::vector<operate::SettingsTextChange>& changes) {
+  Json out = Json::array();
+  for (const auto& change : changes) {
+    out.as_array().push_back(
+        Json::object({{"configMap", Json(change.map)},
+                      {"key", Json(change.key)},
+                      {"diff", Json(operate::line_diff(change.before.value_or(""), change.after.value_or("")))}}));
+  }
+  return out;
+}
+
 Result<std::string> settings_diff_document(const operate::RevisionsNow& now, std::string_view from, std::string_view to,
                                            std::string_view config_name) {
   for (const auto& [key, name] : {std::pair<std::string_view, std::string_view>{"from", from}, {"to", to}}) {
@@ -209,15 +220,9 @@ Result<std::string> settings_diff_document(const operate::RevisionsNow& now, std
   json.member("schema", kSchema);
   json.member("from", from);
   json.member("to", to);
-  json.key("changes").begin_array();
-  for (const auto& change : operate::changes_between(*texts_of(now, from), *texts_of(now, to), config_name)) {
-    json.begin_object();
-    json.member("configMap", change.map);
-    json.member("key", change.key);
-    json.member("diff", operate::line_diff(change.before.value_or(""), change.after.value_or("")));
-    json.end_object();
-  }
-  json.end_array().end_object();
+  json.key("changes").raw(
+      changes_json(operate::changes_between(*texts_of(now, from), *texts_of(now, to), config_name)).dump());
+  json.end_object();
   return out;
 }
 

@@ -5,8 +5,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "base/result.h"
 #include "console/view.h"
 #include "operate/revisions.h"
@@ -15,6 +17,9 @@ namespace tidemark::console {
 
 // Revisions, the rollout, and for each revision its nodes: those that are to run it, and those that confirmed it.
 std::string settings_document(const operate::RevisionsNow& now, View& view);
+
+// [{"configMap":…,"key":…,"diff":…}, …]
+Json changes_json(const std::vector<operate::SettingsTextChange>& changes);
 
 // `from`, `to`: the number of a revision, or "now" for what the ConfigMaps hold. kNotFound: it is not kept.
 Result<std::string> settings_diff_document(const operate::RevisionsNow& now, std::string_view from, std::string_view to,

@@ -245,7 +245,7 @@ class Running final : public Embedded {
  private:
   using OnFailure = std::function<void(Error)>;
 
-  // On the API server's own loop and without sockets: it only reads, and its address is known at once.
+  // On the API server's own loop and without sockets: its address is known at once.
   Result<void> begin_console(EmbeddedOptions& options, base::Random random) {
     console_transport_ = std::make_unique<kube::memory::LocalTransport>(loop_, api_->handler(), "console");
     kube::ClientConfig config;
@@ -254,6 +254,14 @@ class Running final : public Embedded {
     console_client_ =
         std::make_unique<kube::Client>(loop_, *console_transport_, [] { return std::string(); }, config, random.fork());
     console::ConsoleOptions made = options.console;
+    if (options.console_writes) {
+      config.read_only = false;
+      config.queries_per_second = 10'000;  // a person waits
+      config.burst = 10'000;
+      made.person = console::Person{
+          options.person, std::make_shared<kube::Client>(
+                              loop_, *console_transport_, [] { return std::string(); }, config, random.fork())};
+    }
     made.view.config_namespace = options.manager.config_namespace;
     made.view.config_name = options.manager.config_name;
     made.cluster = options.pods ? options.runtime.node_name : "tidemark up";
@@ -354,6 +362,7 @@ void declare_flags(base::Flags& flags, EmbeddedOptions& options) {
   options.console.listen = "127.0.0.1:0";
   flags.text("console-addr", options.console.listen, "loopback address of the web console; port 0 picks one, 0 is off")
       .placeholder("HOST:PORT");
+  flags.boolean("console-write", options.console_writes, "let the web console give orders and edit the settings");
   options.manager.metrics_address = "127.0.0.1:0";
   options.manager.queries_per_second = 500;  // both ends are ours
   options.manager.query_burst = 500;

@@ -32,6 +32,8 @@ struct EmbeddedOptions {
   agent::AgentOptions agent;                       // with pods
   runtime::RuntimeOptions runtime;                 // the same; node_name and shim_argv are to be given
   console::ConsoleOptions console{.listen = "0"};  // "0": none
+  bool console_writes = false;
+  std::string person;  // author of the orders that the console gives
 };
 
 void declare_flags(base::Flags& flags, EmbeddedOptions& options);

@@ -74,7 +74,7 @@ int run_console(const std::vector<std::string>& args) {
   flags.group("Page");
   flags.text("listen", options.listen, "address of the page, without a certificate on loopback; port 0 picks one")
       .placeholder("HOST:PORT");
-  flags.boolean("write", writes, "let the page order off, on and observe; default is read-only");
+  flags.boolean("write", writes, "let the page give orders and edit the settings; default is read-only");
   flags.group("Decisions");
   flags.list("journal-dir", options.files.journals, "directories of managers' decision journals to show")
       .placeholder("DIR");

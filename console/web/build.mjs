@@ -68,7 +68,7 @@ function typeOf(schema, pad = "") {
     case "array":
       return schema.items ? `(${typeOf(schema.items, pad)})[]` : "unknown[]";
     case "object": {
-      if (!schema.properties) return "Record<string, unknown>";
+      if (!schema.properties) return typeof schema.additionalProperties === "object" ? `Record<string, ${typeOf(schema.additionalProperties, pad)}>` : "Record<string, unknown>";
       const required = new Set(schema.required ?? []);
       const lines = Object.entries(schema.properties).map(
         ([name, of]) => `${pad}  ${name}${required.has(name) ? "" : "?"}: ${typeOf(of, pad + "  ")};`,

@@ -2,26 +2,19 @@
 
 import json
 import os
-import re
-import shutil
-import ssl
-import subprocess
 import tempfile
 import threading
 import time
 import unittest
-import urllib.error
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from browser import cluster_data
-from cluster.tidemark_process import Component, wait_for
+from browser.people import NAMESPACE as JOBS
+from browser.people import READ, REVIEW, SETTINGS, WRITE, RealApi, WithPeople
 
 SMOKE = True
 HERE = Path(__file__).parent
 LIMIT_S = 600
-JOBS = "browser-jobs"
-SETTINGS = "koordinator-system"
 NODES = {f"browser-web-{i}": "web" for i in range(1, 9)} | {f"browser-database-{i}": "database" for i in range(1, 5)}
 CONFIG = """schema: 1
 mode: enforce
@@ -32,40 +25,7 @@ pools:
   nodeSelector: {matchLabels: {role: database}}
 """
 SELLS = {"cpu": "32", "memory": "128Gi", "pods": "110", "kubernetes.io/batch-cpu": "12000", "kubernetes.io/batch-memory": "48Gi"}
-READ = [
-    {"apiGroups": [""], "resources": ["nodes", "pods", "configmaps", "events"], "verbs": ["get", "list", "watch"]},
-    {"apiGroups": ["slo.koordinator.sh"], "resources": ["nodemetrics"], "verbs": ["get", "list", "watch"]},
-]
-WRITE = [
-    {"apiGroups": [""], "resources": ["nodes", "nodes/status"], "verbs": ["patch"]},
-    {"apiGroups": [""], "resources": ["pods/eviction"], "verbs": ["create"]},
-    {"apiGroups": [""], "resources": ["pods"], "verbs": ["delete"]},
-    {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["create", "patch"]},
-]
-REVIEW = [{"apiGroups": ["authentication.k8s.io"], "resources": ["tokenreviews"], "verbs": ["create"]}]
-RBAC = "/apis/rbac.authorization.k8s.io/v1"
 MERGE = "application/merge-patch+json"
-
-
-class RealApi(cluster_data.Api):
-    def __init__(self):
-        self.server = os.environ["TIDEMARK_TEST_SERVER"]
-        self.token = Path(os.environ["TIDEMARK_TEST_TOKEN_FILE"]).read_text().strip()
-        self.context = ssl.create_default_context(cafile=os.environ["TIDEMARK_TEST_CA_FILE"])
-
-    def drop(self, path: str, body: dict | None = None) -> None:
-        try:
-            self.call("DELETE", path, body or {})
-        except urllib.error.HTTPError as error:
-            if error.code != 404:
-                raise
-
-    def make(self, path: str, body: dict) -> None:
-        try:
-            self.call("POST", path, body)
-        except urllib.error.HTTPError as error:
-            if error.code != 409:
-                raise
 
 
 class Kubelets(threading.Thread):
@@ -89,9 +49,9 @@ class Kubelets(threading.Thread):
                 continue
 
 
-class Orders(unittest.TestCase):
+class Orders(WithPeople, unittest.TestCase):
     def setUp(self):
-        self.api = RealApi()
+        self.api = self.people_api = RealApi()
         for name in (JOBS, SETTINGS):
             self.api.make("/api/v1/namespaces", {"metadata": {"name": name}})
         self.api.make(f"/api/v1/namespaces/{JOBS}/serviceaccounts", {"metadata": {"name": "default"}})
@@ -105,11 +65,11 @@ class Orders(unittest.TestCase):
         self.addCleanup(self.kubelets.over.set)
         self.reset()
         self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
-        self.console, self.url = self._console(os.environ["TIDEMARK_TEST_KUBECONFIG"], "127.0.0.1:0")
-        self.tokens = {"viewer": self._account("viewer", READ), "operator": self._account("operator", READ + WRITE)}
-        _, self.viewer_url = self._console(self._kubeconfig("viewer", self.tokens["viewer"]), "127.0.0.1:0")
-        own = self._kubeconfig("console", self._account("console", READ + REVIEW))
-        self.in_cluster, self.cluster_url = self._console(own, "127.0.0.1:0", tuple(self._certificate()))
+        self.console, self.url = self.start_console(os.environ["TIDEMARK_TEST_KUBECONFIG"], "--write")
+        self.tokens = {"viewer": self.account("viewer", READ), "operator": self.account("operator", READ + WRITE)}
+        _, self.viewer_url = self.start_console(self.kubeconfig("viewer", self.tokens["viewer"]), "--write")
+        own = self.kubeconfig("console", self.account("console", READ + REVIEW))
+        self.in_cluster, self.cluster_url = self.start_console(own, *self.certificate())
 
     def _clear(self) -> None:
         for name in NODES:
@@ -117,10 +77,7 @@ class Orders(unittest.TestCase):
         for name in ("tidemark-config", "tidemark-off", "tidemark-state"):
             self.api.drop(f"/api/v1/namespaces/{SETTINGS}/configmaps/{name}")
         self._end_pods()
-        for name in ("viewer", "operator", "console"):
-            self.api.drop(f"/api/v1/namespaces/{JOBS}/serviceaccounts/{name}")
-            for kind in ("clusterrolebindings", "clusterroles"):
-                self.api.drop(f"{RBAC}/{kind}/browser-{name}")
+        self.remove_people("viewer", "operator", "console")
 
     def _end_pods(self) -> None:
         for pod in self.api.call("GET", f"/api/v1/namespaces/{JOBS}/pods", {})["items"]:
@@ -143,37 +100,6 @@ class Orders(unittest.TestCase):
             self.api.call("POST", f"/api/v1/namespaces/{JOBS}/pods", {"metadata": {"name": f"task-{name}", "labels": labels}, "spec": spec})
             self.api.status(f"/api/v1/namespaces/{JOBS}/pods/task-{name}", {"phase": "Running", "startTime": cluster_data.now()})
 
-    def _account(self, name: str, rules: list[dict]) -> str:
-        """A service account with these rights; its token."""
-        self.api.call("POST", f"/api/v1/namespaces/{JOBS}/serviceaccounts", {"metadata": {"name": name}})
-        self.api.call("POST", f"{RBAC}/clusterroles", {"metadata": {"name": f"browser-{name}"}, "rules": rules})
-        role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": f"browser-{name}"}
-        subjects = [{"kind": "ServiceAccount", "namespace": JOBS, "name": name}]
-        self.api.call("POST", f"{RBAC}/clusterrolebindings", {"metadata": {"name": f"browser-{name}"}, "roleRef": role, "subjects": subjects})
-        return self.api.call("POST", f"/api/v1/namespaces/{JOBS}/serviceaccounts/{name}/token", {"spec": {"expirationSeconds": 3600}})["status"]["token"]
-
-    def _kubeconfig(self, name: str, token: str) -> str:
-        file = self.folder / f"{name}.kubeconfig"
-        file.write_text(json.dumps({
-            "apiVersion": "v1", "kind": "Config", "current-context": name, "contexts": [{"name": name, "context": {"cluster": "c", "user": "u"}}],
-            "clusters": [{"name": "c", "cluster": {"server": self.api.server, "certificate-authority": os.environ["TIDEMARK_TEST_CA_FILE"]}}],
-            "users": [{"name": "u", "user": {"token": token}}],
-        }))
-        return str(file)
-
-    def _certificate(self) -> list[str]:
-        files = [str(self.folder / name) for name in ("tls.crt", "tls.key")]
-        subprocess.run(
-            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj", "/CN=localhost", "-out", files[0], "-keyout", files[1]],
-            check=True, stdin=subprocess.DEVNULL, capture_output=True, timeout=60,
-        )
-        return [f"--tls-cert-file={files[0]}", f"--tls-key-file={files[1]}", "--host=console.example"]
-
-    def _console(self, kubeconfig: str, listen: str, form: tuple[str, ...] = ("--write",)) -> tuple[Component, str]:
-        console = Component("console", "--kubeconfig", kubeconfig, "--listen", listen, "--config-namespace", SETTINGS, *form)
-        self.addCleanup(console.stop)
-        return console, wait_for(lambda: re.search(r"^console +(https?://\S+)$", console.log, re.M), "the address of the console", console)[1]
-
     def control(self, what: str) -> None:
         if what == "reset":
             self.reset()
@@ -184,39 +110,16 @@ class Orders(unittest.TestCase):
         elif what == "kill":
             self.console.kill()
         elif what == "start":
-            self.console, _ = self._console(os.environ["TIDEMARK_TEST_KUBECONFIG"], self.url.removeprefix("http://").rstrip("/"))
+            self.console, _ = self.start_console(os.environ["TIDEMARK_TEST_KUBECONFIG"], "--write", listen=self.url.removeprefix("http://").rstrip("/"))
 
     def test_orders(self):
-        test = self
-
-        class Control(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                test.control(self.path.strip("/"))
-                self.send_response(204)
-                self.end_headers()
-
-            def log_message(self, *_) -> None:
-                pass
-
-        server = ThreadingHTTPServer(("127.0.0.1", 0), Control)
-        self.addCleanup(server.server_close)
-        self.addCleanup(server.shutdown)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        screenshots = Path(os.environ["TIDEMARK_SCREENSHOTS"])
-        screenshots.mkdir(parents=True, exist_ok=True)
-        environment = {
-            **os.environ, "TIDEMARK_CONSOLE_URL": self.url, "TIDEMARK_VIEWER_URL": self.viewer_url, "TIDEMARK_CLUSTER_URL": self.cluster_url,
-            "TIDEMARK_TOKENS": json.dumps(self.tokens), "TIDEMARK_CONTROL_URL": f"http://127.0.0.1:{server.server_port}/",
-            "TIDEMARK_CHROMIUM": shutil.which("chromium") or "chromium",
-        }
-        done = subprocess.run(
-            ["node", "--test", "--test-reporter=spec", "--test-concurrency=1", HERE / "orders.test.mjs"], stdin=subprocess.DEVNULL, capture_output=True, text=True, env=environment, timeout=LIMIT_S
+        self.run_in_browser(
+            HERE / "orders.test.mjs", LIMIT_S, self.console, self.in_cluster, TIDEMARK_CONSOLE_URL=self.url, TIDEMARK_VIEWER_URL=self.viewer_url,
+            TIDEMARK_CLUSTER_URL=self.cluster_url, TIDEMARK_TOKENS=json.dumps(self.tokens), TIDEMARK_CONTROL_URL=self.control_server(self.control),
         )
-        self.assertEqual(0, done.returncode, done.stdout[-8000:] + done.stderr[-2000:] + self.console.log[-2000:] + self.in_cluster.log[-2000:])
         for token in self.tokens.values():
             self.assertNotIn(token, self.in_cluster.log)
         self._assert_author()
-
 
     def _assert_author(self) -> None:
         """The API server saw the person, not the console's own account."""

@@ -185,7 +185,7 @@ def _ended_in_order():
 def _example(options: Options) -> int:
     names = [f"tidemark-demo-{secrets.token_hex(4)}" for _ in range(2)]
     (options.data / GROUPS).write_text(" ".join(names))
-    up = OnTidemark(BUILD / "tidemark", options.data, names[0], options.listen)
+    up = OnTidemark(BUILD / "tidemark", options.data, names[0], options.listen, ("--console-write",))
     yarn = OnYarn(up) if options.yarn else None
     if yarn:
         up.add_flags(*yarn.up_flags())
@@ -286,7 +286,7 @@ def start(data: Path, listen: str = "127.0.0.1:0") -> tuple[subprocess.Popen, Pa
     output = data / "up.log"
     with open(output, "wb") as log:
         server = processes.start(
-            [BUILD / "tidemark", "up", "--pods=false", "--data-dir", data, "--listen", listen], cwd=ROOT, stdout=log, stderr=subprocess.STDOUT
+            [BUILD / "tidemark", "up", "--pods=false", "--console-write", "--data-dir", data, "--listen", listen], cwd=ROOT, stdout=log, stderr=subprocess.STDOUT
         )
     try:
         return server, _kubeconfig(server, output)

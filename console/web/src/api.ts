@@ -16,18 +16,17 @@ export async function read<T>(path: string, signal?: AbortSignal): Promise<T> {
   return (await answer.json()) as T;
 }
 
-// A refusal of the server, with the field that is wrong.
+// A refusal of the server, with the field that is wrong and the whole answer.
 export class Refused extends Error {
-  constructor(message: string, readonly field: string) {
+  constructor(message: string, readonly field: string, readonly status: number, readonly problem: Problem | null) {
     super(message);
   }
 }
 
 // A write. The header shows the server that the page itself sends it.
-export async function send<T>(path: string, body: unknown, key?: string): Promise<T> {
-  const headers: Record<string, string> = { "content-type": "application/json", accept: "application/json", "x-tidemark-console": "1" };
-  if (key) headers["idempotency-key"] = key;
-  const answer = await fetch(path, { method: "POST", headers, body: JSON.stringify(body) });
+async function write<T>(method: string, path: string, body: unknown, more: Record<string, string>): Promise<T> {
+  const headers = { "content-type": "application/json", accept: "application/json", "x-tidemark-console": "1", ...more };
+  const answer = await fetch(path, { method, headers, body: JSON.stringify(body) });
   if (answer.ok) return (await answer.json()) as T;
   let problem: Problem | null = null;
   try {
@@ -35,8 +34,11 @@ export async function send<T>(path: string, body: unknown, key?: string): Promis
   } catch {
     // not a problem document: the status says enough
   }
-  throw new Refused(problem?.detail ?? `${answer.status} ${answer.statusText}`, problem?.field ?? "");
+  throw new Refused(problem?.detail ?? `${answer.status} ${answer.statusText}`, problem?.field ?? "", answer.status, problem);
 }
+export const send = <T>(path: string, body: unknown, key?: string) => write<T>("POST", path, body, key ? { "idempotency-key": key } : {});
+// Only if what `path` answers still has this hash.
+export const replace = <T>(path: string, body: unknown, hash: string) => write<T>("PUT", path, body, { "if-match": `"${hash}"` });
 
 export type Loaded<T> = { value: T | null; error: string | null; at: number };
 

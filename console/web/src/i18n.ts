@@ -3,10 +3,12 @@
 import { computed, signal } from "@preact/signals";
 import { loginEn, loginZh } from "./texts_login";
 import { ordersEn, ordersZh } from "./texts_orders";
+import { settingsEn, settingsZh } from "./texts_settings";
 
 const en = {
   ...loginEn,
   ...ordersEn,
+  ...settingsEn,
   now: "Now",
   pools: "Pools",
   offline: "Offline",
@@ -306,6 +308,7 @@ type Texts = Record<Key, string>;
 const zh: Texts = {
   ...loginZh,
   ...ordersZh,
+  ...settingsZh,
   now: "现状",
   pools: "资源池",
   offline: "离线",

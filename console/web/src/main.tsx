@@ -2,6 +2,7 @@
 import { render, type ComponentType } from "preact";
 import { useEffect } from "preact/hooks";
 import { signal } from "@preact/signals";
+import { ChangeDialog, change } from "./change";
 import { duration, language, setLanguage, t, type Key } from "./i18n";
 import { LoginForm, askSession, keepSession, logOut, mustLogIn, session } from "./login";
 import { OrderDialog, asked, listenToOrderKey } from "./orders";
@@ -153,6 +154,7 @@ function App() {
       </main>
       <Search />
       <OrderDialog />
+      <ChangeDialog />
     </>
   );
 }
@@ -160,7 +162,7 @@ function App() {
 window.addEventListener("keydown", (event) => {
   const target = event.target as HTMLElement;
   if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
-  if (/^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName) || searching.value || asked.value) return;
+  if (/^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName) || searching.value || asked.value || change.value) return;
   event.preventDefault();
   searching.value = true;
 });

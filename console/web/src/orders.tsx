@@ -5,6 +5,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Eviction, NodeLeft, NodeRow, Order, OrderAnswer, OrderRequest, Preview } from "@api";
 import { Refused, read, send } from "./api";
+import { change } from "./change";
 import { age, amountWithUnit, bytes, cores, number, serverNow, t, type Key } from "./i18n";
 import { Card, Words } from "./parts";
 import { nodePath } from "./router";
@@ -86,7 +87,7 @@ export function useOrderKey(target: Target) {
 export function listenToOrderKey() {
   window.addEventListener("keydown", (event) => {
     if (!event.altKey || event.ctrlKey || event.metaKey || event.code !== "KeyO") return;
-    if (!ofPage || asked.value || summary.value?.readOnly !== false) return;
+    if (!ofPage || asked.value || change.value || summary.value?.readOnly !== false) return;
     event.preventDefault();
     ask("off", ofPage);
   });

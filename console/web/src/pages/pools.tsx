@@ -1,12 +1,14 @@
 // Pools: their water lines now, and for one pool the next seven days.
 import { useMemo } from "preact/hooks";
-import type { Line, Pool, PoolDetail, Pools as PoolsAnswer } from "@api";
+import type { Budgets, Line, OverrideReport, Pool, PoolDetail, Pools as PoolsAnswer } from "@api";
 import { useRead } from "../api";
-import { amount, amountWithUnit, moment, number, percent, t, type Key } from "../i18n";
+import { change } from "../change";
+import { age, amount, amountWithUnit, moment, number, percent, t, type Key } from "../i18n";
 import { Bar, Card, Failure, State, Title } from "../parts";
 import { Evictions, OrderButtons, useOrderKey, type Target } from "../orders";
 import { Plot } from "../plot";
 import { poolPath } from "../router";
+import { summary } from "../store";
 
 function LineText({ line }: { line: Line }) {
   return (
@@ -119,6 +121,93 @@ export function Pools() {
   );
 }
 
+function overrideEffect(answer: unknown) {
+  const { line, notes } = answer as OverrideReport;
+  return (
+    <>
+      {line &&
+        (["cpu", "memory"] as const).map((resource) => (
+          <p key={resource}>{t("overrideNow", { resource: t(resource), before: line.before[resource].sellPercent, after: line.after[resource].sellPercent })}</p>
+        ))}
+      {notes.map((note) => (
+        <p key={note} class="note">
+          {note}
+        </p>
+      ))}
+    </>
+  );
+}
+function overrideLine(pool: string) {
+  change.value = {
+    title: t("overrideTitle", { name: pool }),
+    help: t("overrideHelp"),
+    confirm: t("overrideConfirm"),
+    path: "/api/v1/overrides",
+    fixed: { pool },
+    fields: [
+      { name: "cpuPercent", label: t("overrideCpu"), kind: "percent" },
+      { name: "memoryPercent", label: t("overrideMemory"), kind: "percent" },
+      { name: "lastsSeconds", label: t("lasts"), kind: "lasts" },
+    ],
+    preview: overrideEffect,
+    done: t("overrideSet"),
+  };
+}
+function endOverride(pool: string) {
+  change.value = {
+    title: t("overrideEndTitle", { name: pool }),
+    help: t("overrideEndHelp"),
+    confirm: t("overrideEndConfirm"),
+    path: "/api/v1/overrides",
+    fixed: { pool, clear: true },
+    preview: overrideEffect,
+    done: t("overrideSet"),
+  };
+}
+function OverrideButtons({ pool }: { pool: Pool }) {
+  if (summary.value?.readOnly !== false) return null;
+  return (
+    <div class="orders" role="group" aria-label={t("override")}>
+      <button type="button" class="order" onClick={() => overrideLine(pool.name)}>
+        {t("overrideLine")}
+      </button>
+      {pool.overrides.length > 0 && (
+        <button type="button" class="order" onClick={() => endOverride(pool.name)}>
+          {t("overrideEnd")}
+        </button>
+      )}
+    </div>
+  );
+}
+
+// A pool that evictions stopped, and the order to go on.
+function Stopped({ pool }: { pool: string }) {
+  const { value } = useRead<Budgets>("/api/v1/budgets", 10_000);
+  const breaker = value?.pools.find((each) => each.pool === pool)?.breaker;
+  if (breaker?.phase !== "open") return null;
+  const resume = () => {
+    change.value = {
+      title: t("resumePoolTitle", { name: pool }),
+      help: t("resumePoolHelp"),
+      confirm: t("resumePoolConfirm"),
+      path: `/api/v1/pools/${encodeURIComponent(pool)}/resume`,
+      done: t("requestLeft"),
+    };
+  };
+  return (
+    <div class="title-line" role="status">
+      <p class="stopped">
+        <span aria-hidden="true">◆</span> {t("stoppedPool", { age: breaker.since ? age(Date.parse(breaker.since) / 1000) : "" })}
+      </p>
+      {summary.value?.readOnly === false && (
+        <button type="button" class="order" onClick={resume}>
+          {t("resumePool")}
+        </button>
+      )}
+    </div>
+  );
+}
+
 export function PoolPage({ name }: { name: string }) {
   const target: Target = { scope: "pool", pool: name };
   useOrderKey(target);
@@ -141,11 +230,13 @@ export function PoolPage({ name }: { name: string }) {
         <OrderButtons target={target} />
       </div>
       <Evictions target={target} />
+      <Stopped pool={name} />
       {error && !value && <Failure error={error} />}
       {!value && !error && <p class="note">{t("loading")}</p>}
       {value && (
         <>
           <PoolCard pool={value.pool} linked={false} />
+          <OverrideButtons pool={value.pool} />
           <Card title={t("week")} side={<p class="states"><span><span class="swatch swatch-line" aria-hidden="true" /> {t("cpu")}</span><span><span class="swatch swatch-dashed" aria-hidden="true" /> {t("memory")}</span></p>}>
             {week ? (
               <>

@@ -1,14 +1,18 @@
-// Settings: which revision is in force where, and what differs between two.
-import type { Revision, SettingsDiff, SettingsNow } from "@api";
+// Settings: which revision is in force where, what differs between two, edit, undo, pause and resume.
+import { useState } from "preact/hooks";
+import type { Revision, SettingsDiff, SettingsNow, SettingsTexts, SettingsUndone } from "@api";
 import { useRead } from "../api";
+import { change } from "../change";
 import { age, moment, number, t, type Key } from "../i18n";
 import { Card, Failure, Title } from "../parts";
 import { query, setQuery } from "../router";
-import { tick } from "../store";
+import { Editor, beginEdit } from "../settings_edit";
+import { summary, tick } from "../store";
 import { Table, type Column } from "../table";
+import { TextDiffs } from "../text_diff";
 
-function columns(nodes: number): Column<Revision>[] {
-  return [
+function columns(nodes: number, stored: number | null, writes: boolean): Column<Revision>[] {
+  const shown: Column<Revision>[] = [
     { key: "number", title: t("revision"), value: (each) => each.number },
     { key: "hash", title: t("hash"), value: (each) => each.hash, cell: (each) => <code>{each.hash}</code> },
     { key: "taken", title: t("taken"), value: (each) => each.taken, cell: (each) => <>{moment(each.taken)} <span class="note">{age(each.taken)}</span></> },
@@ -16,6 +20,19 @@ function columns(nodes: number): Column<Revision>[] {
     { key: "confirmed", title: t("confirmed"), number: true, value: (each) => each.confirmed, cell: (each) => (each.nodes > 0 ? `${number(each.confirmed)} / ${number(each.nodes)}` : "–") },
     { key: "completed", title: t("wasEverywhere"), value: (each) => (each.completed ? 1 : 0), cell: (each) => t(each.completed ? "yes" : "no") },
   ];
+  if (!writes) return shown;
+  const undo: Column<Revision> = {
+    key: "undo",
+    title: t("undo"),
+    value: () => null,
+    cell: (each) =>
+      each.number === stored ? null : (
+        <button type="button" class="quiet" aria-label={t("undoTo", { n: each.number })} onClick={() => undoTo(each)}>
+          {t("undo")}
+        </button>
+      ),
+  };
+  return [...shown, undo];
 }
 
 function InForce({ settings }: { settings: SettingsNow }) {
@@ -65,39 +82,113 @@ function InForce({ settings }: { settings: SettingsNow }) {
   );
 }
 
-// A line of the API begins with two blanks, its sign and a blank.
-function DiffLine({ line }: { line: string }) {
-  const sign = line.slice(2, 3);
-  const kind = sign === "+" ? "plus" : sign === "-" ? "minus" : "same";
-  return <span class={`diff-${kind}`}>{line + "\n"}</span>;
-}
-
 function Diff({ from, to }: { from: string; to: string }) {
   const { value, error } = useRead<SettingsDiff>(`/api/v1/settings/diff?${new URLSearchParams({ from, to })}`, 30_000);
   if (error && !value) return <Failure error={error} />;
   if (!value) return <p class="note">{t("loading")}</p>;
   if (value.changes.length === 0) return <p class="note" role="status">{t("sameTexts")}</p>;
+  return <TextDiffs changes={value.changes} />;
+}
+
+// Nodes that confirmed the revision with this hash, once the manager took it.
+function Progress({ settings, hash }: { settings: SettingsNow; hash: string }) {
+  const revision = settings.revisions.find((each) => each.hash === hash);
+  const { rollout } = settings;
   return (
-    <>
-      {value.changes.map((change) => (
-        <div key={`${change.configMap} ${change.key}`}>
-          <h3>
-            {change.configMap} <code>{change.key}</code>
-          </h3>
-          <pre class="diff" tabIndex={0} aria-label={`${change.configMap} ${change.key}`}>
-            {change.diff.replace(/\n$/, "").split("\n").map((line, i) => (
-              <DiffLine key={i} line={line} />
-            ))}
-          </pre>
-        </div>
-      ))}
-    </>
+    <Card title={t("written")}>
+      <div class="progress" role="status">
+        {!revision ? (
+          <p>{t("waitsForManager")}</p>
+        ) : (
+          <>
+            <p>
+              {t("revisionN", { n: revision.number })}
+              {rollout?.target === hash && `, ${t(`rollout_${rollout.phase}` as Key)}`}
+            </p>
+            <progress aria-label={t("written")} value={revision.confirmed} max={Math.max(1, settings.nodes)} />
+            <p>{t("inForceOn", { n: number(revision.confirmed), total: number(settings.nodes) })}</p>
+          </>
+        )}
+      </div>
+    </Card>
   );
+}
+
+function undoTo(revision: Revision) {
+  change.value = {
+    title: t("undoTitle", { n: revision.number }),
+    help: t("undoHelp"),
+    confirm: t("undoConfirm"),
+    path: "/api/v1/settings/undo",
+    fixed: { to: revision.number },
+    preview: (answer) => {
+      const { changes, atOnce } = answer as SettingsUndone;
+      return (
+        <>
+          <p>{t(changes.length === 0 ? "sameTexts" : atOnce ? "undoAtOnce" : "undoSteps")}</p>
+          <TextDiffs changes={changes} />
+        </>
+      );
+    },
+    done: t("undoDone"),
+  };
+}
+
+function pause() {
+  change.value = { title: t("pauseTitle"), help: t("pauseHelp"), confirm: t("pauseConfirm"), path: "/api/v1/settings/pause", done: t("requestLeft") };
+}
+function resume() {
+  change.value = {
+    title: t("resumeTitle"),
+    help: t("resumeHelp"),
+    confirm: t("resumeConfirm"),
+    path: "/api/v1/settings/resume",
+    fields: [{ name: "now", label: t("resumeNow"), kind: "check" }],
+    done: t("requestLeft"),
+  };
 }
 
 export function Settings() {
   const { value, error } = useRead<SettingsNow>("/api/v1/settings", 5000);
+  const [edit, setEdit] = useState<SettingsTexts | null>(null);
+  const [failure, setFailure] = useState("");
+  const [written, setWritten] = useState("");
+  const writes = summary.value?.readOnly === false;
   tick.value;
+  const begin = async () => {
+    setFailure("");
+    try {
+      setEdit(await beginEdit());
+      setWritten("");
+    } catch (why) {
+      setFailure((why as Error).message);
+    }
+  };
+  const finish = (hash: string) => {
+    setEdit(null);
+    setWritten(hash);
+  };
+  const paused = value?.rollout?.pausedSince != null;
+  const moving = paused || (value?.rollout != null && value.rollout.phase !== "settled");
+  const buttons = writes && value && (
+    <div class="orders" role="group" aria-label={t("settings")}>
+      {edit === null && (
+        <button type="button" class="order" onClick={() => void begin()}>
+          {t("edit")}
+        </button>
+      )}
+      {moving && (
+        <button type="button" class="order" onClick={paused ? resume : pause}>
+          {t(paused ? "resumeRollout" : "pauseRollout")}
+        </button>
+      )}
+      {moving && !paused && (
+        <button type="button" class="order" onClick={resume}>
+          {t("resumeRollout")}
+        </button>
+      )}
+    </div>
+  );
   const names = ["now", ...(value?.revisions.map((each) => String(each.number)) ?? [])];
   const to = query.value.get("to") ?? "now";
   const from = query.value.get("from") ?? (names[2] ?? names[1] ?? "now");
@@ -116,7 +207,13 @@ export function Settings() {
   );
   return (
     <>
-      <Title>{t("settings")}</Title>
+      <div class="title-line">
+        <Title>{t("settings")}</Title>
+        {buttons}
+      </div>
+      {failure && <Failure error={failure} />}
+      {edit && <Editor key={edit.hash} first={edit} close={() => setEdit(null)} done={finish} />}
+      {written && value && <Progress settings={value} hash={written} />}
       {error && !value && <Failure error={error} />}
       {!value && !error && <p class="note">{t("loading")}</p>}
       {value && (
@@ -133,7 +230,7 @@ export function Settings() {
           </Card>
           {value.revisions.length > 0 && (
             <Card title={t("revisions")}>
-              <Table label={t("revisions")} columns={columns(value.nodes)} rows={value.revisions} rowKey={(each) => String(each.number)} sort="number" descending />
+              <Table label={t("revisions")} columns={columns(value.nodes, value.current.revision, writes)} rows={value.revisions} rowKey={(each) => String(each.number)} sort="number" descending />
             </Card>
           )}
           {value.revisions.length > 0 && (
