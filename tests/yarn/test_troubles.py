@@ -27,7 +27,7 @@ class Troubles(unittest.TestCase):
 
     def counted(self) -> dict[str, int]:
         begin = "tidemark_yarn_copilot_troubled_containers_total"
-        return {line.split()[0].removeprefix(begin): int(line.split()[1]) for line in self.copilot.get("/all-metrics").splitlines() if line.startswith(begin)}
+        return {line.split()[0].removeprefix(begin): int(line.split()[1]) for line in self.copilot.get("/metrics").splitlines() if line.startswith(begin)}
 
     def wait_counted(self, work_class: str, reason: str) -> None:
         wanted = f'{{class="{work_class}",reason="{reason}"}}'
