@@ -26,13 +26,13 @@ OwnObjects::OwnObjects(net::EventLoop& loop, kube::Client& client, kube::Interne
       config_(std::move(config)),
       interner_(interner),
       kept_(config_.run_dir),
-      node_(loop, client, client, log_, metrics, random.fork(), only(kube::kNodes, config_.node_name, false),
+      node_({loop, client, client, log_, metrics, random.fork()}, only(kube::kNodes, config_.node_name, false),
             [this](std::string_view bytes) {
               keep(KeptObject::kNode, bytes);
               return kube::decode_node(bytes, node_facts_fields(), interner_);
             }),
       rights_(client, client, log_),
-      node_slo_(loop, rights_, rights_, log_, metrics, random.fork(), only(kube::kNodeSlos, config_.node_name, true),
+      node_slo_({loop, rights_, rights_, log_, metrics, random.fork()}, only(kube::kNodeSlos, config_.node_name, true),
                 [this](std::string_view bytes) {
                   keep(KeptObject::kNodeSlo, bytes);
                   return kube::decode_node_slo(bytes, {}, interner_);

@@ -70,12 +70,12 @@ View::View(net::EventLoop& loop, kube::Client& client, const base::Log& log, bas
       log_(log.named("view")),
       options_(std::move(options)),
       interner_(metrics, "console"),
-      nodes_(loop, client, client, log_, metrics, random.fork(), informer(kube::kNodes, kNodesMax * kNodeBytes),
+      nodes_({loop, client, client, log_, metrics, random.fork()}, informer(kube::kNodes, kNodesMax * kNodeBytes),
              [this](std::string_view bytes) { return kube::decode_node(bytes, node_fields(), interner_); }),
-      reports_(loop, client, client, log_, metrics, random.fork(),
+      reports_({loop, client, client, log_, metrics, random.fork()},
                informer(kube::kNodeMetrics, kNodesMax * kReportBytes),
                [this](std::string_view bytes) { return decode_node_report(bytes, interner_); }),
-      tasks_(loop, client, client, log_, metrics, random.fork(), informer(kube::kPods, kTasksMax * kTaskBytes),
+      tasks_({loop, client, client, log_, metrics, random.fork()}, informer(kube::kPods, kTasksMax * kTaskBytes),
              [this](std::string_view bytes) { return decode_task(bytes, interner_); }),
       settings_(options_.zones),
       scope_(loop) {
@@ -107,7 +107,8 @@ void View::watch_map(std::string_view name, kube::Client& client, base::Registry
   config.field_selector = base::cat("metadata.name=", name);
   config.may_be_absent = name == operate::kOffProgressName;  // without the right to read it, evictions are not shown
   maps_.push_back(std::make_unique<kube::Informer<kube::ConfigMap>>(
-      loop_, client, client, log_, metrics, std::move(random), std::move(config), [this](std::string_view bytes) {
+      kube::InformerParts{loop_, client, client, log_, metrics, std::move(random)}, std::move(config),
+      [this](std::string_view bytes) {
         return kube::decode_config_map(bytes, {}, kube::KeyFilter::all(), interner_);
       }));
   maps_.back()->subscribe([this, name = std::string(name)](const kube::ObjectKey&, const kube::ConfigMap*,

@@ -25,8 +25,9 @@ using std::chrono::seconds;
 class Server {
  public:
   Server(net::EventLoop& loop, const base::Log& log) {
-    auto made = net::listen_on(loop, log, "127.0.0.1:0", 0, nullptr, seconds(1), 1000,
-                               [this](std::unique_ptr<net::Connection> connection) { take(std::move(connection)); });
+    auto made = net::listen_on(loop, log, "127.0.0.1:0",
+                               [this](std::unique_ptr<net::Connection> connection) { take(std::move(connection)); },
+                               {.tls = nullptr, .handshake_limit = seconds(1), .connections_max = 1000});
     EXPECT_TRUE(made) << made.error().message;
     listener_ = std::move(*made);
   }

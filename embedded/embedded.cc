@@ -208,6 +208,7 @@ class Running final : public Embedded {
 
     // One process is its own leader.
     options.manager.leader_elect = false;
+    options.manager.lease.identity = kIdentity;
     const auto failed = [this, on_failure = std::move(on_failure)](Error error) {
       loop_.post_from_any_thread([on_failure, error = std::move(error)] { on_failure(error); });
     };
@@ -297,7 +298,7 @@ class Running final : public Embedded {
     config.make = [this, settings,
                    made = options.manager](const ComponentSurroundings& around) -> Result<std::unique_ptr<Component>> {
       TM_TRY(auto manager, manager::Manager::make(around.loop, around.client, around.client, around.log, metrics_,
-                                                  around.random.fork(), made, std::string(kIdentity)));
+                                                  around.random.fork(), made));
       return std::make_unique<ManagerComponent>(around.loop, std::move(manager), std::move(*settings));
     };
     manager_ = std::make_unique<ComponentThread>(loop_.clock(), log_, metrics_, seed, std::move(config), failed);

@@ -91,7 +91,7 @@ KubernetesSide::KubernetesSide(net::EventLoop& loop, kube::Client& client, base:
       log_(std::move(log)),
       options_(std::move(options)),
       owner_(std::move(owner)),
-      pods_(loop, client, client, log_, metrics, random, informer_config(), decode_spark_pod),
+      pods_({loop, client, client, log_, metrics, random}, informer_config(), decode_spark_pod),
       scope_(loop) {
   pods_.subscribe(
       [this](const kube::ObjectKey&, const SparkPod* before, const SparkPod* after) { on_pod(before, after); });

@@ -106,7 +106,7 @@ class IdleKind : public ClientTest {
     InformerConfig config;
     config.resource = kConfigMaps;
     informer = std::make_unique<Informer<ConfigMap>>(
-        loop, *client, *client, log, metrics, base::Random(7), std::move(config),
+        InformerParts{loop, *client, *client, log, metrics, base::Random(7)}, std::move(config),
         [this](std::string_view bytes) { return decode_config_map(bytes, {}, {}, interner); });
     scope.spawn(informer->run());
   }

@@ -61,35 +61,36 @@ struct InformerCore::Impl {
     }
   };
 
-  Impl(net::EventLoop& event_loop, Reader& api_reader, Watcher& api_watcher, base::Log logger, base::Registry& metrics,
-       base::Random random, InformerConfig settings, Decode decoder, ViewObject view_object)
-      : loop(event_loop),
-        reader(api_reader),
-        watcher(api_watcher),
-        log(std::move(logger)),
+  Impl(InformerParts parts, InformerConfig settings, Decode decoder, ViewObject view_object)
+      : loop(parts.loop),
+        reader(parts.reader),
+        watcher(parts.watcher),
+        log(std::move(parts.log)),
         config(std::move(settings)),
         decode(std::move(decoder)),
         view(view_object),
-        backoff({config.backoff_initial, config.backoff_max, 2.0, 0.5}, random.fork()),
-        relists({config.backoff_initial, config.backoff_max, 2.0, 0.5}, random),
-        first_list(event_loop),
+        backoff({config.backoff_initial, config.backoff_max, 2.0, 0.5}, parts.random.fork()),
+        relists({config.backoff_initial, config.backoff_max, 2.0, 0.5}, parts.random),
+        first_list(parts.loop),
         objects(0, Keyed{view_object}, Keyed{view_object}),
         objects_gauge(
-            metrics.gauge("tidemark_informer_objects", "Objects held.", {{"component", config.metrics_name()}})),
-        bytes_gauge(metrics.gauge("tidemark_informer_bytes",
-                                  "Bytes of the projections held, with their store and indexes.",
-                                  {{"component", config.metrics_name()}})),
-        lists(metrics.counter("tidemark_informer_lists_total", "Lists begun.", {{"component", config.metrics_name()}})),
-        watches(metrics.counter("tidemark_informer_watches_total", "Watches begun.",
-                                {{"component", config.metrics_name()}})),
-        events(metrics.counter("tidemark_informer_events_total", "Watch events taken in.",
-                               {{"component", config.metrics_name()}})),
-        refused(metrics.counter("tidemark_informer_refused_total",
-                                "Objects, or versions of them, not taken: unreadable, or over the budget.",
-                                {{"component", config.metrics_name()}})),
-        over_budget_gauge(metrics.gauge("tidemark_informer_over_budget",
-                                        "1 while objects are missing or older than they should be for want of room.",
-                                        {{"component", config.metrics_name()}})) {}
+            parts.metrics.gauge("tidemark_informer_objects", "Objects held.", {{"component", config.metrics_name()}})),
+        bytes_gauge(parts.metrics.gauge("tidemark_informer_bytes",
+                                        "Bytes of the projections held, with their store and indexes.",
+                                        {{"component", config.metrics_name()}})),
+        lists(parts.metrics.counter("tidemark_informer_lists_total", "Lists begun.",
+                                    {{"component", config.metrics_name()}})),
+        watches(parts.metrics.counter("tidemark_informer_watches_total", "Watches begun.",
+                                      {{"component", config.metrics_name()}})),
+        events(parts.metrics.counter("tidemark_informer_events_total", "Watch events taken in.",
+                                     {{"component", config.metrics_name()}})),
+        refused(parts.metrics.counter("tidemark_informer_refused_total",
+                                      "Objects, or versions of them, not taken: unreadable, or over the budget.",
+                                      {{"component", config.metrics_name()}})),
+        over_budget_gauge(
+            parts.metrics.gauge("tidemark_informer_over_budget",
+                                "1 while objects are missing or older than they should be for want of room.",
+                                {{"component", config.metrics_name()}})) {}
 
   net::Task<void> run() {
     bool list_needed = true;
@@ -396,11 +397,8 @@ struct InformerCore::Impl {
   base::Gauge& over_budget_gauge;
 };
 
-InformerCore::InformerCore(net::EventLoop& loop, Reader& reader, Watcher& watcher, base::Log log,
-                           base::Registry& metrics, base::Random random, InformerConfig config, Decode decode,
-                           ViewObject view)
-    : impl_(std::make_unique<Impl>(loop, reader, watcher, std::move(log), metrics, random, std::move(config),
-                                   std::move(decode), view)) {}
+InformerCore::InformerCore(InformerParts parts, InformerConfig config, Decode decode, ViewObject view)
+    : impl_(std::make_unique<Impl>(std::move(parts), std::move(config), std::move(decode), view)) {}
 
 InformerCore::~InformerCore() = default;
 

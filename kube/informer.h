@@ -65,6 +65,16 @@ struct InformerConfig {
   std::string_view metrics_name() const { return name.empty() ? std::string_view(resource.plural) : name; }
 };
 
+// The parts of the process that an informer uses. They outlive it; `random` and `log` are its own.
+struct InformerParts {
+  net::EventLoop& loop;
+  Reader& reader;
+  Watcher& watcher;
+  base::Log log;
+  base::Registry& metrics;
+  base::Random random;
+};
+
 // What the machinery below needs to know of an object, read from the object itself, so that it is not held twice.
 struct ObjectView {
   std::string_view ns;
@@ -88,8 +98,7 @@ class InformerCore {
   // before/after: null if the object is new / deleted.
   using OnChange = std::function<void(const ObjectKey&, const void* before, const void* after)>;
 
-  InformerCore(net::EventLoop& loop, Reader& reader, Watcher& watcher, base::Log log, base::Registry& metrics,
-               base::Random random, InformerConfig config, Decode decode, ViewObject view);
+  InformerCore(InformerParts parts, InformerConfig config, Decode decode, ViewObject view);
   ~InformerCore();
 
   // What is held beside the objects, by those who subscribed.
@@ -131,10 +140,9 @@ class Informer {
   // The index keys of an object: for example the node a pod is on.
   using IndexOf = std::function<std::vector<std::string>(const T&)>;
 
-  Informer(net::EventLoop& loop, Reader& reader, Watcher& watcher, base::Log log, base::Registry& metrics,
-           base::Random random, InformerConfig config, Decode decode)
+  Informer(InformerParts parts, InformerConfig config, Decode decode)
       : core_(
-            loop, reader, watcher, std::move(log), metrics, random, std::move(config),
+            std::move(parts), std::move(config),
             [this, decode = std::move(decode)](std::string_view bytes) -> Result<Decoded> {
               auto object = decode(bytes);
               if (!object) return std::unexpected(std::move(object).error());

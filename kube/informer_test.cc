@@ -36,8 +36,8 @@ class InformerTest : public ::testing::Test {
   }
 
   void start(InformerConfig settings = config()) {
-    informer = std::make_unique<Informer<Thing>>(loop, api, api, log, metrics, base::Random(7), std::move(settings),
-                                                 [this](std::string_view bytes) -> Result<Thing> {
+    informer = std::make_unique<Informer<Thing>>(InformerParts{loop, api, api, log, metrics, base::Random(7)},
+                                                 std::move(settings), [this](std::string_view bytes) -> Result<Thing> {
                                                    Thing thing;
                                                    Decoder decoder(bytes, interner);
                                                    decoder.object([&](std::string_view key) {
@@ -304,7 +304,7 @@ TEST_F(InformerTest, RetriesOfManyInformersAreSpreadOut) {
     testing::ScriptedApi own_api(own_loop);
     own_api.down = true;
     InformerCore core(
-        own_loop, own_api, own_api, log, metrics, base::Random(seed), config(),
+        InformerParts{own_loop, own_api, own_api, log, metrics, base::Random(seed)}, config(),
         [](std::string_view) -> Result<Decoded> { return fail(ErrorKind::kInvalid, "unused"); },
         [](const void*) { return ObjectView(); });
     net::Scope own_scope(own_loop);
@@ -543,7 +543,7 @@ TEST_F(InformerTest, MetricsDistinguishTwoInformersOfOneKind) {
   other.name = "other-things";
   other.bytes_max = 1;
   InformerCore second(
-      loop, api, api, log, metrics, base::Random(3), other,
+      {loop, api, api, log, metrics, base::Random(3)}, other,
       [](std::string_view) -> Result<Decoded> { return fail(ErrorKind::kInvalid, "unused"); },
       [](const void*) { return ObjectView(); });
   scope->spawn(second.run());

@@ -53,7 +53,8 @@ int run_manager(const std::vector<std::string>& args) {
   for (const auto& what : peer_flags.without_effect(parsed)) log.warn("flag without effect", {{"what", what}});
   for (const auto& what : options.feature_gates.without_effect())
     log.warn("feature gate without effect", {{"what", what}});
-  if (options.lease_namespace.empty()) options.lease_namespace = cluster->ns;
+  if (options.lease.ns.empty()) options.lease.ns = cluster->ns;
+  options.lease.identity = identity;
   log.info("starting", {{"version", TIDEMARK_VERSION},
                         {"cluster", cluster->source},
                         {"plugins", policy::sell::plugins_text(options.plugins)}});
@@ -65,8 +66,8 @@ int run_manager(const std::vector<std::string>& args) {
                                          {cluster_options.audit.file}, "manager " + identity);
   if (!stream) return failed(stream.error());
   kube::Client election(loop, *cluster->transport, cluster->bearer, manager::election_client_config(), random.fork());
-  auto manager = manager::Manager::make(loop, *cluster->client, election, log, metrics, random.fork(),
-                                        std::move(options), identity);
+  auto manager =
+      manager::Manager::make(loop, *cluster->client, election, log, metrics, random.fork(), std::move(options));
   if (!manager) return failed(manager.error());
   (*manager)->start();
   signals.run(log, [&] { return (*manager)->drain(); });

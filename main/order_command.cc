@@ -448,11 +448,11 @@ int run_order(policy::state::Wish wish, const std::vector<std::string>& args) {
     }
     std::optional<operate::WaitReport> waited;
     if (asked_for.wait > base::Duration(0) && !options.dry_run) {
-      waited = co_await operate::wait_for_order(loop, client, log, random.fork(), *report, options, asked_for.wait,
-                                                [&](const operate::WaitProgress& seen) {
-                                                  if (quiet) return;
-                                                  progress.show(progress_text(wish, seen));
-                                                });
+      waited = co_await operate::wait_for_order(loop, client, log, random.fork(), *report, options,
+                                                {asked_for.wait, [&](const operate::WaitProgress& seen) {
+                                                   if (quiet) return;
+                                                   progress.show(progress_text(wish, seen));
+                                                 }});
       progress.end();
     }
     int answer = report->failed() ? kFailed : kDone;

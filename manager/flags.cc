@@ -60,15 +60,15 @@ void declare_flags(base::Flags& flags, ManagerOptions& options) {
   flags.boolean("leader-elect", options.leader_elect, "only the replica that holds the lease writes")
       .alias("enable-leader-election");
   flags
-      .text("leader-election-namespace", options.lease_namespace,
+      .text("leader-election-namespace", options.lease.ns,
             "namespace of the lease; empty: the pod's own, or that of the kubeconfig's context")
       .placeholder("NAMESPACE");
-  flags.text("leader-election-id", options.lease_name, "name of the lease").placeholder("NAME");
-  flags.duration("leader-elect-lease-duration", options.lease_duration, seconds(2), seconds(3600),
+  flags.text("leader-election-id", options.lease.name, "name of the lease").placeholder("NAME");
+  flags.duration("leader-elect-lease-duration", options.lease.lease_duration, seconds(2), seconds(3600),
                  "others take over when they saw no renewal for this long");
-  flags.duration("leader-elect-renew-deadline", options.renew_deadline, seconds(1), seconds(3600),
+  flags.duration("leader-elect-renew-deadline", options.lease.renew_deadline, seconds(1), seconds(3600),
                  "the leader stops if it could not renew for this long");
-  flags.duration("leader-elect-retry-period", options.retry_period, std::chrono::milliseconds(100), seconds(600),
+  flags.duration("leader-elect-retry-period", options.lease.retry_period, std::chrono::milliseconds(100), seconds(600),
                  "pause between two looks at the lease");
   declare_webhook_flags(flags, options.webhooks);
 }

@@ -86,7 +86,7 @@ TEST(ManagerFlags, KnowsEveryFlagOfKoordinator) {
   EXPECT_TRUE(all.options.plugins.batch_resource);
   EXPECT_EQ(all.options.config_name, "b");
   EXPECT_EQ(all.options.config_namespace, "c");
-  EXPECT_EQ(all.options.lease_namespace, "a");
+  EXPECT_EQ(all.options.lease.ns, "a");
   EXPECT_TRUE(all.options.feature_gates.enabled("ConfigMapValidatingWebhook"));
 }
 

@@ -43,21 +43,21 @@ kube::InformerConfig topology_informer() {
 }  // namespace
 
 RunningManager::RunningManager(net::EventLoop& loop, kube::Client& client, base::Log log, base::Registry& metrics,
-                               base::Random random, ManagerOptions options, const std::string& identity)
+                               base::Random random, ManagerOptions options)
     : loop_(loop),
       client_(client),
       log_(std::move(log)),
       metrics_(metrics),
       options_(std::move(options)),
       interner_(metrics, "manager"),
-      nodes_(loop, client, client, log_, metrics, random.fork(), informer(kube::kNodes),
+      nodes_({loop, client, client, log_, metrics, random.fork()}, informer(kube::kNodes),
              [this](std::string_view bytes) { return kube::decode_node(bytes, node_fields(), interner_); }),
-      pods_(loop, client, client, log_, metrics, random.fork(), pod_informer(),
+      pods_({loop, client, client, log_, metrics, random.fork()}, pod_informer(),
             [this](std::string_view bytes) { return decode_pod_projection(bytes, interner_); }),
       node_metrics_(
-          loop, client, client, log_, metrics, random.fork(), informer(kube::kNodeMetrics),
+          {loop, client, client, log_, metrics, random.fork()}, informer(kube::kNodeMetrics),
           [this](std::string_view bytes) { return kube::decode_node_metric(bytes, metric_fields(), interner_); }),
-      topologies_(loop, client, client, log_, metrics, random.fork(), topology_informer(),
+      topologies_({loop, client, client, log_, metrics, random.fork()}, topology_informer(),
                   [this](std::string_view bytes) {
                     return kube::decode_node_resource_topology(bytes, topology_fields(), interner_);
                   }),
@@ -79,13 +79,13 @@ RunningManager::RunningManager(net::EventLoop& loop, kube::Client& client, base:
       states_(loop, state_context(client), log_, metrics, random.fork()),
       lanes_(client),
       zones_(shared_, lanes_, topologies_, leadership(), write_limit(options_), &contests_),
-      journal_(loop, log_, metrics, options_.journal, identity),
+      journal_(loop, log_, metrics, options_.journal, options_.lease.identity),
       least_(
           history_context(client), [this] { return has_motion(settings_); },
           [this](const model::NodeName& node) { return nodes_.find({"", node.value}) != nullptr; }, log_),
       reclaims_(metrics, recorder_, specs_),
       controller_(shared_, overcommit_context(), overcommit_hooks()),
-      workers_(loop, queue_, controller_, log_, metrics, options_.retry_period),
+      workers_(loop, queue_, controller_, log_, metrics, options_.lease.retry_period),
       lines_(PoolLinesContext{loop_, nodes_, settings_, metrics_, [this] { return may_write(); },
                               [this] { return orders_.overrides(); }}),
       specs_(shared_, nodes_, node_metrics_, settings_, random.fork(), specs_options()),
@@ -100,17 +100,9 @@ RunningManager::RunningManager(net::EventLoop& loop, kube::Client& client, base:
   subscribe();
 }
 
-Result<void> RunningManager::prepare(kube::Client& client, kube::Client& election, base::Random random,
-                                     std::string identity) {
+Result<void> RunningManager::prepare(kube::Client& client, kube::Client& election, base::Random random) {
   if (options_.leader_elect && !only_observes()) {
-    kube::LeaderConfig config;
-    config.ns = options_.lease_namespace;
-    config.name = options_.lease_name;
-    config.identity = std::move(identity);
-    config.lease_duration = options_.lease_duration;
-    config.renew_deadline = options_.renew_deadline;
-    config.retry_period = options_.retry_period;
-    TM_TRY(elector_, kube::LeaderElector::make(loop_, election, election, log_, metrics_, random, std::move(config)));
+    TM_TRY(elector_, kube::LeaderElector::make(loop_, election, election, log_, metrics_, random, options_.lease));
     elector_->on_change([this](bool leading) {
       settings_.leadership_changed();
       if (webhooks_) webhooks_->leadership_changed();
@@ -211,7 +203,8 @@ net::Task<void> RunningManager::drain() {
 
 base::Duration RunningManager::write_limit(const ManagerOptions& options) {
   if (!options.leader_elect) return kCapacityWriteLimit;
-  return std::min<base::Duration>(kCapacityWriteLimit, (options.lease_duration - options.renew_deadline) * 4 / 5);
+  return std::min<base::Duration>(kCapacityWriteLimit,
+                                  (options.lease.lease_duration - options.lease.renew_deadline) * 4 / 5);
 }
 
 void RunningManager::refresh_metrics() {
@@ -300,10 +293,10 @@ kube::ClientConfig election_client_config() {
 
 Result<std::unique_ptr<Manager>> Manager::make(net::EventLoop& loop, kube::Client& client, kube::Client& election,
                                                base::Log log, base::Registry& metrics, base::Random random,
-                                               ManagerOptions options, std::string identity) {
-  auto manager = std::make_unique<RunningManager>(loop, client, std::move(log), metrics, random.fork(),
-                                                  std::move(options), identity);
-  TM_TRY_VOID(manager->prepare(client, election, random.fork(), std::move(identity)));
+                                               ManagerOptions options) {
+  auto manager =
+      std::make_unique<RunningManager>(loop, client, std::move(log), metrics, random.fork(), std::move(options));
+  TM_TRY_VOID(manager->prepare(client, election, random.fork()));
   return manager;
 }
 

@@ -37,12 +37,8 @@ struct ManagerOptions {
   std::string health_address;     // /healthz and /readyz once more, by themselves; "" for not
   base::Duration sync_period{0};  // every node is looked at again so often, whatever happens; 0: only on its own times
   bool leader_elect = true;
-  std::string lease_namespace = "koordinator-system";
-  std::string lease_name = "koordinator-manager";
-  base::Duration lease_duration = std::chrono::seconds(15);
-  base::Duration renew_deadline = std::chrono::seconds(10);
-  base::Duration retry_period = std::chrono::seconds(2);
-  std::int64_t workers = 4;  // nodes decided at the same time
+  kube::LeaderConfig lease = {.name = "koordinator-manager", .identity = {}};  // identity: unique among replicas
+  std::int64_t workers = 4;                                                    // nodes decided at the same time
   // Enough for 10,000 nodes. The API server protects itself by priority and fairness: it answers 429, and the client
   // waits as its Retry-After says.
   double queries_per_second = 5000;
@@ -60,12 +56,11 @@ void declare_common_flags(base::Flags& flags, ManagerOptions& options);
 
 class Manager {
  public:
-  // `identity` is this process in the lease: unique among replicas.
   // `election` speaks to the same API server under a budget of its own: renewing the lease must never wait behind
   // capacity writes.
   static Result<std::unique_ptr<Manager>> make(net::EventLoop& loop, kube::Client& client, kube::Client& election,
                                                base::Log log, base::Registry& metrics, base::Random random,
-                                               ManagerOptions options, std::string identity);
+                                               ManagerOptions options);
   virtual ~Manager() = default;
 
   virtual void start() = 0;                         // until destroyed

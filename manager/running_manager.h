@@ -40,8 +40,8 @@ namespace tidemark::manager {
 class RunningManager final : public Manager {
  public:
   RunningManager(net::EventLoop& loop, kube::Client& client, base::Log log, base::Registry& metrics,
-                 base::Random random, ManagerOptions options, const std::string& identity);
-  Result<void> prepare(kube::Client& client, kube::Client& election, base::Random random, std::string identity);
+                 base::Random random, ManagerOptions options);
+  Result<void> prepare(kube::Client& client, kube::Client& election, base::Random random);
 
   void start() override;
   std::string not_ready() const override;

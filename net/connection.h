@@ -6,6 +6,8 @@
 // the background (bounded in time). After an orderly end of the peer's stream our direction stays open.
 #pragma once
 
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -69,12 +71,16 @@ class Listener {
   virtual std::uint16_t port() const = 0;
 };
 
-// `on_connection` gets connections with a finished handshake; one that does not finish it within `handshake_limit` is
-// closed. A unix socket left behind by a dead process is replaced; one that answers is not. At `connections_max`
-// accepting pauses. Out of descriptors (EMFILE) pauses accepting too and is logged, not spun on.
+struct AcceptOptions {
+  std::shared_ptr<TlsServerContext> tls;                      // null: in the clear
+  base::Duration handshake_limit = std::chrono::seconds(10);  // a longer handshake is cut off
+  std::size_t connections_max = 100;                          // at this many, accepting pauses
+};
+
+// `on_connection` gets connections with a finished handshake. A unix socket left behind by a dead process is replaced;
+// one that answers is not. Out of descriptors (EMFILE) pauses accepting too and is logged, not spun on.
 Result<std::unique_ptr<Listener>> listen_on(EventLoop& loop, base::Log log, std::string_view address,
-                                            unsigned unix_mode, std::shared_ptr<TlsServerContext> tls,
-                                            base::Duration handshake_limit, std::size_t connections_max,
-                                            std::function<void(std::unique_ptr<Connection>)> on_connection);
+                                            std::function<void(std::unique_ptr<Connection>)> on_connection,
+                                            AcceptOptions options = {}, unsigned unix_mode = 0600);
 
 }  // namespace tidemark::net

@@ -43,8 +43,8 @@ class ConnectionTest : public ::testing::TestWithParam<Kind> {
     }
     const std::string address = GetParam() == Kind::kUnix ? folder_ + "/s" : "127.0.0.1:0";
     auto listener =
-        listen_on(loop_, log_, GetParam() == Kind::kUnix ? "unix:" + address : address, 0600, server_tls, seconds(10),
-                  100, [this](std::unique_ptr<Connection> c) { accepted_.push_back(std::move(c)); });
+        listen_on(loop_, log_, GetParam() == Kind::kUnix ? "unix:" + address : address,
+                  [this](std::unique_ptr<Connection> c) { accepted_.push_back(std::move(c)); }, {.tls = server_tls});
     ASSERT_TRUE(listener) << listener.error().message;
     listener_ = std::move(*listener);
     url_.scheme = GetParam() == Kind::kUnix ? "unix" : GetParam() == Kind::kTls ? "https" : "http";
@@ -431,7 +431,7 @@ TEST_F(ConnectTest, TheNextAddressOfANameIsTried) {
   base::Log log(clock_, {});
   bool accepted = false;
   // "localhost" is 127.0.0.1 first, where nothing listens on this port.
-  auto listener = listen_on(loop_, log, "[::1]:0", 0, nullptr, seconds(1), 10, [&](auto) { accepted = true; });
+  auto listener = listen_on(loop_, log, "[::1]:0", [&](auto) { accepted = true; });
   if (!listener) GTEST_SKIP() << "no IPv6 loopback here: " << listener.error().message;
   EXPECT_EQ((*listener)->address(), base::cat("[::1]:", (*listener)->port()));
   const Url url{"http", "localhost", (*listener)->port(), ""};
@@ -444,7 +444,7 @@ TEST_F(ConnectTest, ANameIsResolvedByAWorker) {
   base::Log log(clock_, {});
   WorkerPool workers(1, 4);
   bool accepted = false;
-  auto listener = *listen_on(loop_, log, "127.0.0.1:0", 0, nullptr, seconds(1), 10, [&](auto) { accepted = true; });
+  auto listener = *listen_on(loop_, log, "127.0.0.1:0", [&](auto) { accepted = true; });
   // Not an address in the usual form, so it goes to the resolver, which knows the old short one without a network.
   const Url url{"http", "127.1", listener->port(), ""};
   const auto result = testing::run_task(loop_, connect(loop_, &workers, url, nullptr, seconds(10)));

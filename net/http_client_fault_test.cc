@@ -22,7 +22,7 @@ using testing::post_request;
 class HttpClientFaultTest : public ::testing::Test {
  protected:
   void listen(std::shared_ptr<TlsServerContext> tls, std::function<void(std::unique_ptr<Connection>)> welcome) {
-    auto made = listen_on(loop, log, "127.0.0.1:0", 0600, std::move(tls), seconds(10), 100, std::move(welcome));
+    auto made = listen_on(loop, log, "127.0.0.1:0", std::move(welcome), {.tls = tls});
     ASSERT_TRUE(made) << made.error().message;
     listener = std::move(*made);
     config.url = Url{.scheme = tls ? "https" : "http", .host = "127.0.0.1", .port = listener->port(), .path = ""};

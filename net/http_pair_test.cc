@@ -569,9 +569,9 @@ TEST(Http1OverTls, RequestsAndLargeBodies) {
                         }};
   std::unique_ptr<ServerConnection> served;
   auto listener =
-      listen_on(pair.loop, pair.log, "127.0.0.1:0", 0600,
-                *make_tls_server_context(pair.authority.server_config(), pair.clock), seconds(10), 10,
-                [&](std::unique_ptr<Connection> made) { served = make_server_http1(context, std::move(made), [] {}); });
+      listen_on(pair.loop, pair.log, "127.0.0.1:0",
+                [&](std::unique_ptr<Connection> made) { served = make_server_http1(context, std::move(made), [] {}); },
+                {.tls = *make_tls_server_context(pair.authority.server_config(), pair.clock)});
   ASSERT_TRUE(listener) << listener.error().message;
   const Url url{.scheme = "https", .host = "127.0.0.1", .port = (*listener)->port(), .path = ""};
   auto tls = make_tls_client_context(pair.authority.client_config(), pair.clock);

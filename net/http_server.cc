@@ -27,8 +27,9 @@ class Server final : public HttpServer {
       TM_TRY(socket, listen_socket(config.listen, config.unix_mode));
     }
     listener_ =
-        accept_on(std::move(socket), context_.loop, context_.log, tls_, config.head_timeout, config.connections_max,
-                  [this](std::unique_ptr<Connection> connection) { welcome(std::move(connection)); });
+        accept_on(std::move(socket), context_.loop, context_.log,
+                  [this](std::unique_ptr<Connection> connection) { welcome(std::move(connection)); },
+                  {.tls = tls_, .handshake_limit = config.head_timeout, .connections_max = config.connections_max});
     address_ = listener_->address();
     port_ = listener_->port();
     return {};

@@ -53,14 +53,11 @@ class Core : public std::enable_shared_from_this<Core> {
  public:
   using OnConnection = std::function<void(std::unique_ptr<Connection>)>;
 
-  Core(EventLoop& loop, base::Log log, Fd fd, std::shared_ptr<TlsServerContext> tls, base::Duration handshake_limit,
-       std::size_t connections_max, OnConnection on_connection)
+  Core(EventLoop& loop, base::Log log, Fd fd, OnConnection on_connection, AcceptOptions options)
       : loop_(loop),
         log_(std::move(log)),
         fd_(std::move(fd)),
-        tls_(std::move(tls)),
-        handshake_limit_(handshake_limit),
-        connections_max_(connections_max),
+        options_(std::move(options)),
         on_connection_(std::make_shared<OnConnection>(std::move(on_connection))) {}
 
   void begin() {
@@ -99,7 +96,7 @@ class Core : public std::enable_shared_from_this<Core> {
 
   void accept_some() {
     for (int accepted = 0; accepted < kAcceptsPerTurn && !stopped_; ++accepted) {
-      if (open_ >= connections_max_) {
+      if (open_ >= options_.connections_max) {
         log_.warn("no more connections are accepted until one closes", {{"connections", open_}});
         return watch_.want(0);
       }
@@ -129,12 +126,12 @@ class Core : public std::enable_shared_from_this<Core> {
       setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
       setsockopt(fd.get(), SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
     }
-    if (!tls_) {
+    if (!options_.tls) {
       auto plain = make_plain_channel(std::move(fd), peer.address);
       return hand_over(std::move(plain), std::move(peer), std::move(place));
     }
-    auto channel = make_tls_server_channel(std::move(fd), peer.address, *tls_);
-    if (const auto& problem = tls_->context().problem(); !problem.empty()) {
+    auto channel = make_tls_server_channel(std::move(fd), peer.address, *options_.tls);
+    if (const auto& problem = options_.tls->context().problem(); !problem.empty()) {
       log_.warn("changed TLS files are not used yet; the ones read before stay in force", {{"problem", problem}});
     }
     if (!channel) {
@@ -143,7 +140,7 @@ class Core : public std::enable_shared_from_this<Core> {
     }
     const auto at = handshakes_.emplace(handshakes_.end());
     *at = std::make_unique<Handshake>(
-        loop_, std::move(*channel), peer.address, handshake_limit_,
+        loop_, std::move(*channel), peer.address, options_.handshake_limit,
         [this, at, peer, place = std::move(place)](Result<std::unique_ptr<Channel>> result) mutable {
           // The handshake, and with it this callback's owner, goes at the end of the block.
           const auto self = shared_from_this();
@@ -171,9 +168,7 @@ class Core : public std::enable_shared_from_this<Core> {
   EventLoop& loop_;
   base::Log log_;
   Fd fd_;
-  std::shared_ptr<TlsServerContext> tls_;
-  base::Duration handshake_limit_;
-  std::size_t connections_max_;
+  AcceptOptions options_;
   std::shared_ptr<OnConnection> on_connection_;
   FdWatch watch_;
   Timer pause_;
@@ -266,25 +261,23 @@ Result<Fd> listen_socket(std::string_view address, unsigned unix_mode) {
   return bound;
 }
 
-std::unique_ptr<Listener> accept_on(Fd socket, EventLoop& loop, base::Log log, std::shared_ptr<TlsServerContext> tls,
-                                    base::Duration handshake_limit, std::size_t connections_max,
-                                    std::function<void(std::unique_ptr<Connection>)> on_connection) {
+std::unique_ptr<Listener> accept_on(Fd socket, EventLoop& loop, base::Log log,
+                                    std::function<void(std::unique_ptr<Connection>)> on_connection,
+                                    AcceptOptions options) {
   SocketAddress address;
   address.size = sizeof address.storage;
   getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address.storage), &address.size);
-  auto core = std::make_shared<Core>(loop, std::move(log), std::move(socket), std::move(tls), handshake_limit,
-                                     connections_max, std::move(on_connection));
+  auto core =
+      std::make_shared<Core>(loop, std::move(log), std::move(socket), std::move(on_connection), std::move(options));
   core->begin();
   return std::make_unique<SocketListener>(std::move(core), address);
 }
 
 Result<std::unique_ptr<Listener>> listen_on(EventLoop& loop, base::Log log, std::string_view address,
-                                            unsigned unix_mode, std::shared_ptr<TlsServerContext> tls,
-                                            base::Duration handshake_limit, std::size_t connections_max,
-                                            std::function<void(std::unique_ptr<Connection>)> on_connection) {
+                                            std::function<void(std::unique_ptr<Connection>)> on_connection,
+                                            AcceptOptions options, unsigned unix_mode) {
   TM_TRY(Fd socket, listen_socket(address, unix_mode));
-  return accept_on(std::move(socket), loop, std::move(log), std::move(tls), handshake_limit, connections_max,
-                   std::move(on_connection));
+  return accept_on(std::move(socket), loop, std::move(log), std::move(on_connection), std::move(options));
 }
 
 }  // namespace tidemark::net

@@ -39,8 +39,9 @@ class ListenerTest : public ::testing::Test {
 
   Result<std::unique_ptr<Listener>> listen_at(std::string_view address, std::size_t connections_max = 100,
                                               unsigned mode = 0600) {
-    return listen_on(loop_, log_, address, mode, nullptr, seconds(10), connections_max,
-                     [this](std::unique_ptr<Connection> c) { accepted_.push_back(std::move(c)); });
+    return listen_on(
+        loop_, log_, address, [this](std::unique_ptr<Connection> c) { accepted_.push_back(std::move(c)); },
+        {.tls = nullptr, .connections_max = connections_max}, mode);
   }
   std::string unix_path() const { return "unix:" + path_; }
 
@@ -149,7 +150,7 @@ TEST_F(ListenerTest, AcceptingPausesAtTheLimitAndGoesOnWhenAConnectionCloses) {
 TEST_F(ListenerTest, AListenerMayBeDestroyedByItsOwnConnection) {
   std::unique_ptr<Listener> listener;
   int connections = 0;
-  listener = *listen_on(loop_, log_, unix_path(), 0600, nullptr, seconds(10), 100, [&](std::unique_ptr<Connection>) {
+  listener = *listen_on(loop_, log_, unix_path(), [&](std::unique_ptr<Connection>) {
     ++connections;
     listener.reset();
   });

@@ -1,12 +1,10 @@
 // A listening socket without its server: the address is known before anything else, and served later.
 #pragma once
 
-#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string_view>
 
-#include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/result.h"
@@ -22,9 +20,9 @@ Result<Fd> listen_socket(std::string_view address, unsigned unix_mode = 0600);
 
 // listen_on() and HttpServer::listen() on such a socket; of the server's configuration `listen` and `unix_mode` are not
 // looked at.
-std::unique_ptr<Listener> accept_on(Fd socket, EventLoop& loop, base::Log log, std::shared_ptr<TlsServerContext> tls,
-                                    base::Duration handshake_limit, std::size_t connections_max,
-                                    std::function<void(std::unique_ptr<Connection>)> on_connection);
+std::unique_ptr<Listener> accept_on(Fd socket, EventLoop& loop, base::Log log,
+                                    std::function<void(std::unique_ptr<Connection>)> on_connection,
+                                    AcceptOptions options);
 Result<std::unique_ptr<HttpServer>> serve_on(Fd socket, EventLoop& loop, base::Log log, HttpServerConfig config,
                                              HttpHandler handler);
 

@@ -42,8 +42,9 @@ class TlsTest : public ::testing::Test {
   void serve(const TlsServerConfig& config) {
     auto context = make_tls_server_context(config, clock_);
     ASSERT_TRUE(context) << context.error().message;
-    auto listener = listen_on(loop_, log_, "127.0.0.1:0", 0, *context, seconds(10), 10'000,
-                              [this](std::unique_ptr<Connection> c) { accepted_.push_back(std::move(c)); });
+    auto listener = listen_on(loop_, log_, "127.0.0.1:0",
+                              [this](std::unique_ptr<Connection> c) { accepted_.push_back(std::move(c)); },
+                              {.tls = *context, .connections_max = 10'000});
     ASSERT_TRUE(listener) << listener.error().message;
     listener_ = std::move(*listener);
   }
@@ -390,7 +391,7 @@ TEST_F(TlsTest, ASlowHandshakeIsClosedByItsLimit) {
 }
 
 TEST_F(TlsTest, AServerThatDoesNotSpeakTlsIsNamed) {
-  auto listener = listen_on(loop_, log_, "127.0.0.1:0", 0, nullptr, seconds(10), 10, [](std::unique_ptr<Connection> c) {
+  auto listener = listen_on(loop_, log_, "127.0.0.1:0", [](std::unique_ptr<Connection> c) {
     c->write("HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n");
     c->close_after_write();
   });
@@ -402,7 +403,7 @@ TEST_F(TlsTest, AServerThatDoesNotSpeakTlsIsNamed) {
 }
 
 TEST_F(TlsTest, AServerThatSaysNothingEndsWithTheConnectLimit) {
-  auto listener = listen_on(loop_, log_, "127.0.0.1:0", 0, nullptr, seconds(10), 10,
+  auto listener = listen_on(loop_, log_, "127.0.0.1:0",
                             [this](std::unique_ptr<Connection> c) { accepted_.push_back(std::move(c)); });
   listener_ = std::move(*listener);
   const Url url{"https", "127.0.0.1", listener_->port(), ""};
@@ -460,8 +461,9 @@ TEST_F(TlsTest, ACertificateIsReadAndHeldToItsAuthority) {
 
 TEST_F(TlsTest, AServerTakesAnotherCertificateFromTheNextConnectionOn) {
   const auto context = *make_tls_server_context(authority_.server_config(), clock_);
-  listener_ = *listen_on(loop_, log_, "127.0.0.1:0", 0, context, seconds(10), 10,
-                         [this](std::unique_ptr<Connection> c) { accepted_.push_back(std::move(c)); });
+  listener_ =
+      *listen_on(loop_, log_, "127.0.0.1:0",
+                 [this](std::unique_ptr<Connection> c) { accepted_.push_back(std::move(c)); }, {.tls = context});
   const TestAuthority next(clock_.wall(), "the next authority");
   EXPECT_TRUE(dial(authority_.client_config()));
   EXPECT_FALSE(dial(next.client_config()));

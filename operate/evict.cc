@@ -117,9 +117,9 @@ class Evictor {
         order_(std::move(order)),
         options_(options),
         fields_(proof_fields()),
-        nodes_(loop, client, client, log, metrics_, random.fork(), config_of(kube::kNodes, ""),
+        nodes_({loop, client, client, log, metrics_, random.fork()}, config_of(kube::kNodes, ""),
                [this](std::string_view bytes) { return kube::decode_node(bytes, fields_, interner_); }),
-        pods_(loop, client, client, log, metrics_, random.fork(), config_of(kube::kPods, kBoundPods),
+        pods_({loop, client, client, log, metrics_, random.fork()}, config_of(kube::kPods, kBoundPods),
               [this](std::string_view bytes) { return decode_bound_pod(bytes, interner_); }),
         scope_(loop) {
     for (const OrderedNode& node : report.nodes) {

@@ -23,7 +23,7 @@ class OrderTest : public testing::Orders {
  protected:
   WaitReport wait(const OrderReport& report, const OrderOptions& options, base::Duration limit = 5s) {
     return net::testing::run_task(loop, clock,
-                                  wait_for_order(loop, client, log, base::Random(2), report, options, limit, nullptr));
+                                  wait_for_order(loop, client, log, base::Random(2), report, options, {limit}));
   }
 };
 
@@ -309,8 +309,8 @@ TEST_F(OrderTest, WaitEndsAfterDrainWithoutManager) {
   {
     net::Scope scope(loop);
     auto wait = [&]() -> net::Task<void> {
-      waited = co_await wait_for_order(loop, client, log, base::Random(2), *report, options, 30min,
-                                       [&](const WaitProgress& progress) { seen.push_back(progress); });
+      waited = co_await wait_for_order(loop, client, log, base::Random(2), *report, options,
+                                       {30min, [&](const WaitProgress& progress) { seen.push_back(progress); }});
     };
     scope.spawn(wait());
     net::testing::run_for(loop, clock, 9min);
@@ -325,8 +325,8 @@ TEST_F(OrderTest, WaitEndsAfterDrainWithoutManager) {
 
   // A manager that goes on writing amounts is reported.
   call("PATCH", "/api/v1/nodes/n/status", R"({"status":{"allocatable":{"kubernetes.io/batch-cpu":"500"}}})");
-  const auto late = net::testing::run_task(
-      loop, clock, wait_for_order(loop, client, log, base::Random(3), *report, options, 5s, nullptr));
+  const auto late =
+      net::testing::run_task(loop, clock, wait_for_order(loop, client, log, base::Random(3), *report, options, {5s}));
   EXPECT_FALSE(late.reached);
   EXPECT_EQ(late.last.offering, 1u);
   EXPECT_EQ(late.not_reached, std::vector<std::string>{"n"});

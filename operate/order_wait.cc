@@ -190,7 +190,7 @@ net::Task<Result<NodesInForce>> nodes_in_force(kube::Client& client, base::Durat
 
 net::Task<WaitReport> wait_for_order(net::EventLoop& loop, kube::Client& client, const base::Log& log,
                                      base::Random random, const OrderReport& report, const OrderOptions& options,
-                                     base::Duration limit, std::function<void(const WaitProgress&)> on_progress) {
+                                     WaitOptions wait) {
   std::unordered_set<std::string> waited;
   for (const auto& node : report.nodes) {
     if (node.outcome == OrderOutcome::kWritten || node.outcome == OrderOutcome::kAlready) waited.insert(node.name);
@@ -200,11 +200,11 @@ net::Task<WaitReport> wait_for_order(net::EventLoop& loop, kube::Client& client,
   kube::InformerConfig config;
   config.resource = kube::kNodes;
   const kube::NodeFields fields = fields_of_nodes();
-  kube::Informer<kube::Node> nodes(loop, client, client, log, metrics, random, std::move(config),
+  kube::Informer<kube::Node> nodes({loop, client, client, log, metrics, random}, std::move(config),
                                    [&](std::string_view bytes) { return kube::decode_node(bytes, fields, interner); });
   net::Scope scope(loop);
   scope.spawn(nodes.run());
-  const base::MonotonicTime deadline = loop.clock().monotonic() + limit;
+  const base::MonotonicTime deadline = loop.clock().monotonic() + wait.limit;
   WaitReport out;
   for (const auto& node : report.nodes) {
     if (node.outcome == OrderOutcome::kFailed) out.not_marked.push_back(node.name);
@@ -234,7 +234,7 @@ net::Task<WaitReport> wait_for_order(net::EventLoop& loop, kube::Client& client,
       });
       progress.silent = out.silent.size();
       progress.other_words = out.other_words.size();
-      if (on_progress && (!told || progress != out.last)) on_progress(progress);
+      if (wait.on_progress && (!told || progress != out.last)) wait.on_progress(progress);
       told = true;
       out.last = progress;
       out.listed = true;

@@ -71,9 +71,14 @@ struct NodesInForce {
 };
 net::Task<Result<NodesInForce>> nodes_in_force(kube::Client& client, base::Duration limit);
 
-// Follows the nodes of the report with one watch. `on_progress` hears of each change, once a second at most.
+struct WaitOptions {
+  base::Duration limit;
+  std::function<void(const WaitProgress&)> on_progress = nullptr;  // gets each change, once a second at most
+};
+
+// Follows the nodes of the report with one watch.
 net::Task<WaitReport> wait_for_order(net::EventLoop& loop, kube::Client& client, const base::Log& log,
                                      base::Random random, const OrderReport& report, const OrderOptions& options,
-                                     base::Duration limit, std::function<void(const WaitProgress&)> on_progress);
+                                     WaitOptions wait);
 
 }  // namespace tidemark::operate

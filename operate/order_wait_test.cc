@@ -41,7 +41,7 @@ class OrderWaitTest : public manager::testing::InMemoryCluster {
   }
   WaitReport wait(const OrderReport& report) {
     return net::testing::run_task(loop, clock,
-                                  wait_for_order(loop, *client, log, base::Random(2), report, options, 20s, nullptr));
+                                  wait_for_order(loop, *client, log, base::Random(2), report, options, {20s}));
   }
 
   OrderOptions options;

@@ -50,19 +50,19 @@ class Follower {
       : loop_(loop),
         client_(client),
         options_(std::move(options)),
-        nodes_(loop, client, client, log, metrics_, random.fork(), watched(kube::kNodes),
+        nodes_({loop, client, client, log, metrics_, random.fork()}, watched(kube::kNodes),
                [this](std::string_view bytes) { return kube::decode_node(bytes, manager::node_fields(), interner_); }),
-        reports_(loop, client, client, log, metrics_, random.fork(), watched(kube::kNodeMetrics, true),
+        reports_({loop, client, client, log, metrics_, random.fork()}, watched(kube::kNodeMetrics, true),
                  [this](std::string_view bytes) {
                    return kube::decode_node_metric(bytes, manager::metric_fields(), interner_);
                  }),
-        topologies_(loop, client, client, log, metrics_, random.fork(), watched(kube::kNodeResourceTopologies, true),
+        topologies_({loop, client, client, log, metrics_, random.fork()}, watched(kube::kNodeResourceTopologies, true),
                     [this](std::string_view bytes) {
                       return kube::decode_node_resource_topology(bytes, manager::topology_fields(), interner_);
                     }),
-        pods_(loop, client, client, log, metrics_, random.fork(), bound_pods(),
+        pods_({loop, client, client, log, metrics_, random.fork()}, bound_pods(),
               [this](std::string_view bytes) { return manager::decode_pod_projection(bytes, interner_); }),
-        slos_(loop, client, client, log, metrics_, random.fork(), watched(kube::kNodeSlos, true),
+        slos_({loop, client, client, log, metrics_, random.fork()}, watched(kube::kNodeSlos, true),
               [this](std::string_view bytes) { return manager::decode_node_slo_projection(bytes, interner_); }),
         scope_(loop) {
     pods_.add_index(std::string(kByNode), [](const manager::PodProjection& pod) {

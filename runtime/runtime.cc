@@ -187,7 +187,7 @@ class Running final : public Runtime {
         node_(loop, client, log_, std::move(prepared.facts)),
         jobs_(loop, client, log.named("jobs"), metrics, random.fork(), [this] { sweep_soon(); }),
         binder_(loop, client, log, metrics, random.fork(), {options_.node_name}),
-        informer_(loop, client, client, log_, metrics, random.fork(), pods_of_node(),
+        informer_({loop, client, client, log_, metrics, random.fork()}, pods_of_node(),
                   [this](std::string_view bytes) { return keep(bytes); }),
         pods_(metrics.gauge("tidemark_runtime_pods", "Pods of this machine that its runtime knows.")),
         scope_(loop) {

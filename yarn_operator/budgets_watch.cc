@@ -43,7 +43,7 @@ BudgetsWatch::BudgetsWatch(net::EventLoop& loop, kube::Client& client, kube::Int
                            base::Registry& metrics, base::Random random, const std::string& ns,
                            std::function<void()> on_change)
     : log_(std::move(log)),
-      maps_(loop, client, client, log_, metrics, random, budgets_of(ns),
+      maps_({loop, client, client, log_, metrics, random}, budgets_of(ns),
             [&interner](std::string_view bytes) { return kube::decode_config_map(bytes, {}, read_keys(), interner); }) {
   maps_.subscribe([this, on_change = std::move(on_change)](const kube::ObjectKey&, const kube::ConfigMap*,
                                                            const kube::ConfigMap* after) {

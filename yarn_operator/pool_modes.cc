@@ -32,7 +32,7 @@ PoolModes::PoolModes(net::EventLoop& loop, kube::Client& client, kube::Interner&
     : log_(std::move(log)),
       ns_(ns),
       zones_(std::move(zones)),
-      maps_(loop, client, client, log_, metrics, random, config_of(ns), [&interner](std::string_view bytes) {
+      maps_({loop, client, client, log_, metrics, random}, config_of(ns), [&interner](std::string_view bytes) {
         return kube::decode_config_map(bytes, {}, kube::KeyFilter::all(), interner);
       }) {
   maps_.subscribe(

@@ -55,7 +55,7 @@ NodeMetricController::NodeMetricController(net::EventLoop& loop, kube::Client& c
       metrics_(metrics),
       options_(std::move(options)),
       rights_(client, client, log),
-      objects_(loop, rights_, rights_, log, metrics, random.fork(), only(options_.node_name),
+      objects_({loop, rights_, rights_, log, metrics, random.fork()}, only(options_.node_name),
                [this](std::string_view bytes) { return kube::decode_node_metric(bytes, spec_alone(), interner_); }),
       history_(policy::sell::CollectInForce()),
       spread_(base::Duration(random.below(static_cast<std::uint64_t>(policy::sell::kReportRetry.count())))),

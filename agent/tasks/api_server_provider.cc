@@ -63,19 +63,17 @@ std::size_t ApiServerProvider::Projection::bytes() const {
   return sum;
 }
 
-ApiServerProvider::ApiServerProvider(net::EventLoop& loop, kube::Reader& reader, kube::Watcher& watcher,
-                                     PodGroups& groups, base::Log log, base::Registry& metrics, base::Random random,
-                                     ApiServerProviderConfig config)
-    : loop_(loop),
-      log_(std::move(log)),
+ApiServerProvider::ApiServerProvider(kube::InformerParts parts, PodGroups& groups, ApiServerProviderConfig config)
+    : loop_(parts.loop),
+      log_(std::move(parts.log)),
       config_(std::move(config)),
       pods_(groups),
       interner_(kInternerBytesMax),
-      cached_(std::make_unique<FromCache>(reader, watcher)),
-      informer_(loop, *cached_, *cached_, log_, metrics, random, informer_config(config_),
+      cached_(std::make_unique<FromCache>(parts.reader, parts.watcher)),
+      informer_({loop_, *cached_, *cached_, log_, parts.metrics, parts.random}, informer_config(config_),
                 [this](std::string_view bytes) { return decode(bytes); }),
-      changed_(loop),
-      scope_(loop) {
+      changed_(loop_),
+      scope_(loop_) {
   config_.source.provider = model::TaskProviderKind::kApiServer;
   informer_.subscribe([this](const kube::ObjectKey&, const Projection* before, const Projection* after) {
     if (after == nullptr && !cached_->listed()) pods_.drop(before->pod->task.identity.task);

@@ -12,9 +12,6 @@
 #include "agent/tasks/pod_tasks.h"
 #include "agent/tasks/provider.h"
 #include "base/log.h"
-#include "base/metrics.h"
-#include "base/random.h"
-#include "kube/client.h"
 #include "kube/informer.h"
 #include "kube/intern.h"
 #include "net/loop.h"
@@ -31,9 +28,8 @@ struct ApiServerProviderConfig {
 
 class ApiServerProvider final : public TaskProvider {
  public:
-  // All arguments outlive it.
-  ApiServerProvider(net::EventLoop& loop, kube::Reader& reader, kube::Watcher& watcher, PodGroups& groups,
-                    base::Log log, base::Registry& metrics, base::Random random, ApiServerProviderConfig config);
+  // `groups` outlives it.
+  ApiServerProvider(kube::InformerParts parts, PodGroups& groups, ApiServerProviderConfig config);
   ~ApiServerProvider() override;
 
   net::Task<void> run();

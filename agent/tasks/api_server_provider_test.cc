@@ -73,8 +73,8 @@ struct ApiServerProviderTest : testing::NodeTest {
   void begin() {
     ApiServerProviderConfig config;
     config.node_name = "n1";
-    provider =
-        std::make_unique<ApiServerProvider>(loop, *client, *client, *groups, log, metrics, base::Random(2), config);
+    provider = std::make_unique<ApiServerProvider>(
+        kube::InformerParts{loop, *client, *client, log, metrics, base::Random(2)}, *groups, config);
     scope.spawn(groups->run());
     scope.spawn(provider->run());
     run_for(100ms);

@@ -47,9 +47,9 @@ Result<std::unique_ptr<NodeTasks>> NodeTasks::make(net::EventLoop& loop, const N
     ApiServerProviderConfig pods;
     pods.source = source;
     pods.node_name = config.node_name;
-    made->api_server_ =
-        std::make_unique<ApiServerProvider>(loop, *outside.reader, *outside.watcher, made->groups_, log.named("pods"),
-                                            *outside.metrics, random, std::move(pods));
+    made->api_server_ = std::make_unique<ApiServerProvider>(
+        kube::InformerParts{loop, *outside.reader, *outside.watcher, log.named("pods"), *outside.metrics, random},
+        made->groups_, std::move(pods));
     providers.push_back(made->api_server_.get());
   }
   for (CopilotConfig& each : config.copilots) {

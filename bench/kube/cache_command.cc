@@ -84,7 +84,7 @@ class Cache {
     informer.resource = kube::kPods;
     informer.bytes_max = kCacheBytesMax;
     informer_ = std::make_unique<kube::Informer<kube::Pod>>(
-        loop, client_, client_, log_, metrics_, base::Random(kSeed), std::move(informer),
+        kube::InformerParts{loop, client_, client_, log_, metrics_, base::Random(kSeed)}, std::move(informer),
         [this](std::string_view bytes) { return kube::decode_pod(bytes, fields_, interner_); });
     informer_->subscribe([this](const kube::ObjectKey&, const kube::Pod* before, const kube::Pod* after) {
       if (before != nullptr && after != nullptr) note();

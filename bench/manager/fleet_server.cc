@@ -282,7 +282,7 @@ class FleetServer {
     hash_before_ = nodes_[0].config_hash;
     mark_ = loop_.clock().monotonic();
     const auto written =
-        api_->registry().patch(map, "v1", kNamespace, kConfigMap, "", kube::memory::PatchKind::kMerge, patch, {});
+        api_->registry().patch({map, "v1", kNamespace, kConfigMap}, kube::memory::PatchKind::kMerge, patch, {});
     if (!written) return lines_.fail(base::cat("settings: ", written.error().message));
     bench::say(base::cat(R"({"writes":)", writes_, "}"));
   }

@@ -169,7 +169,7 @@ class YarnFleet {
   }
 
   bool patch(std::size_t node, std::string_view subresource, const Json& change) {
-    const auto written = api_->registry().patch(node_kind_, "v1", "", fleet_.node_name(node), subresource,
+    const auto written = api_->registry().patch({node_kind_, "v1", "", fleet_.node_name(node), subresource},
                                                 kube::memory::PatchKind::kMerge, change, {});
     if (!written) lines_.fail(base::cat("a node is not written: ", written.error().message));
     return written.has_value();

@@ -60,8 +60,8 @@ class RpcServer {
   using Handler = std::function<Reply(const SeenCall&)>;
 
   RpcServer(net::EventLoop& loop, Handler handler, std::uint16_t port = 0) : loop_(loop), handler_(std::move(handler)) {
-    auto listener = net::listen_on(loop_, log_, base::cat("127.0.0.1:", port), 0600, nullptr, std::chrono::seconds(10),
-                                   100, [this](std::unique_ptr<net::Connection> made) { accept(std::move(made)); });
+    auto listener = net::listen_on(loop_, log_, base::cat("127.0.0.1:", port),
+                                   [this](std::unique_ptr<net::Connection> made) { accept(std::move(made)); });
     if (!listener) throw std::runtime_error(listener.error().message);
     listener_ = std::move(*listener);
   }

@@ -321,9 +321,8 @@ Answer<Written> Registry::create(const KindPtr& kind, std::string_view version, 
   return written;
 }
 
-Answer<Written> Registry::update(const KindPtr& kind, std::string_view version, std::string_view ns,
-                                 std::string_view name, std::string_view subresource, Json body,
-                                 const WriteRequest& request) {
+Answer<Written> Registry::update(const WriteTarget& target, Json body, const WriteRequest& request) {
+  const auto& [kind, version, ns, name, subresource] = target;
   TM_TRY_VOID(check_head(*kind, version, body));
   const std::string_view own = meta_text(body, "name");
   if (own.empty())
@@ -346,9 +345,9 @@ Answer<Written> Registry::update(const KindPtr& kind, std::string_view version, 
   return update_tree(kind, version, before, std::move(body), subresource, request);
 }
 
-Answer<Written> Registry::patch(const KindPtr& kind, std::string_view version, std::string_view ns,
-                                std::string_view name, std::string_view subresource, PatchKind how, const Json& patch,
+Answer<Written> Registry::patch(const WriteTarget& target, PatchKind how, const Json& patch,
                                 const WriteRequest& request) {
+  const auto& [kind, version, ns, name, subresource] = target;
   TM_TRY(const ObjectPtr before, current(*kind, ns, name));
   Json tree = before->json();
   to_version(*kind, version, tree);

@@ -48,6 +48,15 @@ struct Written {
   Store::TicketPtr ticket;            // null: nothing was written (dry run, no change)
 };
 
+// An object that a request names. Views: for the time of the call.
+struct WriteTarget {
+  const KindPtr& kind;
+  std::string_view version;
+  std::string_view ns;
+  std::string_view name;
+  std::string_view subresource = {};
+};
+
 class Registry {
  public:
   // `acted_on`: writers of such a kind get no warning.
@@ -60,10 +69,8 @@ class Registry {
 
   Answer<Written> create(const KindPtr& kind, std::string_view version, std::string_view ns, Json body,
                          const WriteRequest& request);
-  Answer<Written> update(const KindPtr& kind, std::string_view version, std::string_view ns, std::string_view name,
-                         std::string_view subresource, Json body, const WriteRequest& request);
-  Answer<Written> patch(const KindPtr& kind, std::string_view version, std::string_view ns, std::string_view name,
-                        std::string_view subresource, PatchKind how, const Json& patch, const WriteRequest& request);
+  Answer<Written> update(const WriteTarget& target, Json body, const WriteRequest& request);
+  Answer<Written> patch(const WriteTarget& target, PatchKind how, const Json& patch, const WriteRequest& request);
   Answer<Written> remove(const KindPtr& kind, std::string_view ns, std::string_view name, const DeleteRequest& request);
   // POST pods/x/binding and pods/x/eviction; the body is a Binding or an Eviction.
   Answer<Written> bind(std::string_view ns, std::string_view name, const Json& body, const WriteRequest& request);

@@ -122,7 +122,7 @@ TEST_F(ServerRaceTest, KeepsADependentWithoutItsOwnerReference) {
     // The deletion becomes durable; the letting go is on its way when the collector looks.
     gate_.clear();
     loop_.run_ready();
-    ASSERT_TRUE(registry().patch(kind("", "configmaps"), "v1", "default", "d", "", PatchKind::kMerge,
+    ASSERT_TRUE(registry().patch({kind("", "configmaps"), "v1", "default", "d"}, PatchKind::kMerge,
                                  *Json::parse(R"({"metadata":{"ownerReferences":null}})"), {}));
     gate_.set();
     loop_.run_ready();
@@ -274,8 +274,8 @@ TEST_F(ServerRaceTest, LaterSelectableFieldSelectsOlderObjects) {
   const Json other = *Json::parse(R"([{"op":"replace","path":"/spec/versions/0/selectableFields",
                                        "value":[{"jsonPath":".spec.b"},{"jsonPath":".spec.a"}]}])");
   const KindPtr definitions = kind("apiextensions.k8s.io", "customresourcedefinitions");
-  ASSERT_TRUE(registry().patch(definitions, "v1", "", "gangs.x.io", "", PatchKind::kJson, other, {}));
-  ASSERT_TRUE(registry().patch(kind("x.io", "gangs"), "v1", "default", "g", "", PatchKind::kMerge,
+  ASSERT_TRUE(registry().patch({definitions, "v1", "", "gangs.x.io"}, PatchKind::kJson, other, {}));
+  ASSERT_TRUE(registry().patch({kind("x.io", "gangs"), "v1", "default", "g"}, PatchKind::kMerge,
                                *Json::parse(R"({"spec":{"b":"2"}})"), {}));
   gate_.set();
   loop_.run_ready();

@@ -61,7 +61,7 @@ Answer<Written> Writes::write_patch(const net::Target& target, const ResourcePat
   TM_TRY(const WriteRequest request, parse_write_request(target, "PatchOptions"));
   const auto patch = Json::parse(body);
   if (!patch) return refuse(bad_request(cat("error decoding patch: ", patch.error().message)));
-  return registry_.patch(kind, path.version, path.ns, path.name, path.subresource, how, *patch, request);
+  return registry_.patch({kind, path.version, path.ns, path.name, path.subresource}, how, *patch, request);
 }
 
 Answer<Written> Writes::write(std::string_view method, const net::Target& target, const ResourcePath& path,
@@ -90,7 +90,7 @@ Answer<Written> Writes::write(std::string_view method, const net::Target& target
   if (kind->plural == "bindings" && !kind->custom)
     return registry_.bind(path.ns, meta_text(tree, "name"), tree, request);
   if (method == "POST") return registry_.create(kind, path.version, path.ns, std::move(tree), request);
-  return registry_.update(kind, path.version, path.ns, path.name, path.subresource, std::move(tree), request);
+  return registry_.update({kind, path.version, path.ns, path.name, path.subresource}, std::move(tree), request);
 }
 
 Task<void> Writes::answer(HttpExchange& exchange, const net::Target& target, const ResourcePath& path, KindPtr kind) {

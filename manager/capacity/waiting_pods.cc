@@ -36,7 +36,7 @@ std::optional<std::int64_t> waits_as(const PodProjection& pod, std::span<const m
 WaitingPods::WaitingPods(const Shared& shared, base::Random random,
                          std::function<const policy::waterline::TidemarkConfig&()> settings, OnChange on_change)
     : loop_(shared.loop),
-      pods_(shared.loop, shared.reader, shared.watcher, shared.log, shared.metrics, random, not_bound(),
+      pods_({shared.loop, shared.reader, shared.watcher, shared.log, shared.metrics, random}, not_bound(),
             [&interner = shared.interner](std::string_view bytes) { return decode_pod_projection(bytes, interner); }),
       settings_(std::move(settings)),
       on_change_(std::move(on_change)),

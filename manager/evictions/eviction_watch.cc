@@ -64,7 +64,7 @@ bool told_while_running(const PodEnd& end) {
 EvictionWatch::EvictionWatch(const Shared& shared, EvictionContext context, base::Random random)
     : shared_(shared),
       context_(std::move(context)),
-      ended_(shared.loop, shared.reader, shared.watcher, shared.log, shared.metrics, random, ended_pods(),
+      ended_({shared.loop, shared.reader, shared.watcher, shared.log, shared.metrics, random}, ended_pods(),
              [&interner = shared.interner](std::string_view bytes) { return decode_pod_end(bytes, interner); }),
       unread_(shared_.metrics.counter("tidemark_ended_tasks_unread_total",
                                       "Agent reports of ended tasks that could not be read.")),

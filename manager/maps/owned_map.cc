@@ -41,33 +41,31 @@ void write_changes(base::JsonWriter& json, std::string_view key, const MapChange
   json.end_object();
 }
 
-std::string body_of(std::string_view name, std::string_view revision, const MapChanges& data,
-                    const MapChanges& annotations) {
+std::string body_of(const MapWrite& write) {
   std::string body;
   base::JsonWriter json(body);
   json.begin_object();
-  if (revision.empty()) json.member("apiVersion", "v1").member("kind", "ConfigMap");
-  json.key("metadata").begin_object().member("name", name);
-  if (!revision.empty()) json.member("resourceVersion", revision);
-  if (!annotations.empty()) write_changes(json, "annotations", annotations);
+  if (write.revision.empty()) json.member("apiVersion", "v1").member("kind", "ConfigMap");
+  json.key("metadata").begin_object().member("name", std::string_view(write.name));
+  if (!write.revision.empty()) json.member("resourceVersion", std::string_view(write.revision));
+  if (!write.annotations.empty()) write_changes(json, "annotations", write.annotations);
   json.end_object();
-  write_changes(json, "data", data);
+  write_changes(json, "data", write.data);
   json.end_object();
   return body;
 }
 
 }  // namespace
 
-net::Task<Result<std::string>> write_map(kube::Writer& writer, std::string ns, std::string name, std::string revision,
-                                         MapChanges data, MapChanges annotations, base::Duration limit,
+net::Task<Result<std::string>> write_map(kube::Writer& writer, MapWrite write, base::Duration limit,
                                          kube::WriteNote note) {
   kube::WriteOptions options;
-  options.ns = ns;
+  options.ns = write.ns;
   options.note = std::move(note);
-  std::string body = body_of(name, revision, data, annotations);
-  co_return revision.empty()
+  std::string body = body_of(write);
+  co_return write.revision.empty()
       ? co_await writer.create(kube::kConfigMaps, std::move(body), options, "", limit)
-      : co_await writer.patch(kube::kConfigMaps, name, kube::PatchType::kMerge, std::move(body), options, limit);
+      : co_await writer.patch(kube::kConfigMaps, write.name, kube::PatchType::kMerge, std::move(body), options, limit);
 }
 
 kube::ObjectReference OwnedMap::reference() const {
@@ -102,8 +100,10 @@ net::Task<Result<std::optional<kube::ConfigMap>>> OwnedMap::read(kube::Reader& r
 
 net::Task<Result<std::optional<kube::ConfigMap>>> OwnedMap::write(kube::Writer& writer, MapChanges data,
                                                                   MapChanges annotations) {
-  TM_CO_TRY(const auto answer, co_await write_map(writer, ns_, name_, object_ ? object_->resource_version : "",
-                                                  std::move(data), std::move(annotations), limit_));
+  TM_CO_TRY(const auto answer,
+            co_await write_map(
+                writer, {ns_, name_, object_ ? object_->resource_version : "", std::move(data), std::move(annotations)},
+                limit_));
   TM_CO_TRY(auto map, decode_(answer));
   if (!take(&map)) co_return std::nullopt;
   co_return std::optional<kube::ConfigMap>(std::move(map));
@@ -113,7 +113,7 @@ WatchedMap::WatchedMap(const Shared& shared, const Which& which, base::Random ra
                        std::function<void(const kube::ConfigMap*)> on_take, std::function<void()> on_change)
     : writer_(shared.writer),
       map_(which.ns, std::string(which.name), decoder(shared.interner, which.keys), which.write_limit),
-      maps_(shared.loop, shared.reader, shared.watcher, shared.log, shared.metrics, random,
+      maps_({shared.loop, shared.reader, shared.watcher, shared.log, shared.metrics, random},
             only(which.cache, which.ns, which.name), decoder(shared.interner, which.keys)),
       on_take_(std::move(on_take)),
       on_change_(std::move(on_change)),

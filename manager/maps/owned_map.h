@@ -26,10 +26,16 @@ namespace tidemark::manager {
 // By key; nullopt takes the key away. What is not named stays as it is.
 using MapChanges = std::map<std::string, std::optional<std::string>, std::less<>>;
 
-// Writes over `revision`, or creates the object if that is empty: kConflict or kAlreadyExists if another writer was
-// faster. Returns the object of the server.
-net::Task<Result<std::string>> write_map(kube::Writer& writer, std::string ns, std::string name, std::string revision,
-                                         MapChanges data, MapChanges annotations, base::Duration limit,
+struct MapWrite {
+  std::string ns;
+  std::string name;
+  std::string revision;  // that it was decided on; "": creates the object
+  MapChanges data;
+  MapChanges annotations = {};
+};
+
+// kConflict or kAlreadyExists if another writer was faster. Returns the object of the server.
+net::Task<Result<std::string>> write_map(kube::Writer& writer, MapWrite write, base::Duration limit,
                                          kube::WriteNote note = {});
 
 class OwnedMap {

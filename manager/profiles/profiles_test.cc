@@ -321,7 +321,7 @@ TEST_F(ProfilesTest, RecommendationsOfOtherOwnersDoNotDelayTheRest) {
   kube::Interner interner;
   kube::InformerConfig config;
   config.resource = kube::kPods;
-  kube::Informer<PodProjection> pods(loop, client, client, log, metrics, base::Random(2), config,
+  kube::Informer<PodProjection> pods({loop, client, client, log, metrics, base::Random(2)}, config,
                                      [&](std::string_view bytes) { return decode_pod_projection(bytes, interner); });
   policy::waterline::ProfileSettings settings;
   settings.learn = true;

@@ -47,7 +47,7 @@ struct RolloutReplica {
         client(
             loop, transport, [] { return std::string(); },
             {.queries_per_second = 1000, .burst = 1000, .user_agent = "test"}, base::Random(1)),
-        nodes(loop, client, client, log, metrics, base::Random(2), node_config(),
+        nodes({loop, client, client, log, metrics, base::Random(2)}, node_config(),
               [this](std::string_view bytes) { return kube::decode_node(bytes, node_fields(), interner); }),
         recorder(loop, client, log, metrics, "test"),
         shared{loop, client, client, client, recorder, interner, log, metrics},

@@ -52,7 +52,7 @@ NodeSpecs::NodeSpecs(const Shared& shared, kube::Informer<kube::Node>& nodes, ku
       log_(shared.log),
       registry_(shared.metrics),
       options_(std::move(options)),
-      slos_(shared.loop, shared.reader, shared.watcher, shared.log, shared.metrics, random.fork(),
+      slos_({shared.loop, shared.reader, shared.watcher, shared.log, shared.metrics, random.fork()},
             informer(kube::kNodeSlos),
             [&interner = shared.interner](std::string_view bytes) {
               return decode_node_slo_projection(bytes, interner);

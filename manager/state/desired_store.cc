@@ -11,8 +11,12 @@ namespace {
 
 net::Task<Result<void>> write(kube::Writer& writer, std::string config_namespace, std::string revision,
                               std::string_view key, std::string text, base::Duration limit) {
-  TM_CO_TRY_VOID(co_await write_map(writer, std::move(config_namespace), std::string(model::kStateName),
-                                    std::move(revision), {{std::string(key), std::move(text)}}, {}, limit,
+  TM_CO_TRY_VOID(co_await write_map(writer,
+                                    {std::move(config_namespace),
+                                     std::string(model::kStateName),
+                                     std::move(revision),
+                                     {{std::string(key), std::move(text)}}},
+                                    limit,
                                     // Only commands write it.
                                     {model::reason_id(model::Reason::kWriteAsked)}));
   co_return Result<void>();

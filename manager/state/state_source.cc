@@ -32,7 +32,7 @@ StateSource::StateSource(const Shared& shared, const kube::Informer<kube::Node>&
       recorder_(shared.recorder),
       nodes_(nodes),
       log_(shared.log),
-      maps_(shared.loop, shared.reader, shared.watcher, shared.log, shared.metrics, random, only_state(ns),
+      maps_({shared.loop, shared.reader, shared.watcher, shared.log, shared.metrics, random}, only_state(ns),
             [&interner = shared.interner](std::string_view bytes) { return decode_state_map(bytes, interner); }),
       good_(shared.metrics.gauge("tidemark_manager_state_good",
                                  "1 while the orders for the cluster and its pools are readable.")),

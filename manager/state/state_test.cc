@@ -575,7 +575,7 @@ class ContestsTest : public testing::InMemoryCluster {
     kube::InformerConfig config;
     config.resource = kube::kNodes;
     nodes = std::make_unique<kube::Informer<kube::Node>>(
-        loop, *client, *client, log, metrics, base::Random(3), config,
+        kube::InformerParts{loop, *client, *client, log, metrics, base::Random(3)}, config,
         [this](std::string_view bytes) { return kube::decode_node(bytes, node_fields(), interner); });
     contests = std::make_unique<Contests>(
         loop, ContestContext{*client, *recorder, *nodes, [] { return true; }, [](const std::string&) {}}, log, metrics);

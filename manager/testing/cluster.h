@@ -43,8 +43,8 @@ struct Replica {
             loop, transport, [] { return std::string(); }, {}, base::Random(seed)),
         election(loop, transport, [] { return std::string(); }, election_client_config(), base::Random(seed + 2)) {
     options.metrics_address = "0";
-    manager =
-        std::move(*Manager::make(loop, client, election, log, metrics, base::Random(seed + 1), options, identity));
+    options.lease.identity = std::move(identity);
+    manager = std::move(*Manager::make(loop, client, election, log, metrics, base::Random(seed + 1), options));
     manager->start();
   }
   double metric(std::string_view name) {

@@ -51,7 +51,7 @@ ProfileController::ProfileController(const Shared& shared, ProfileContext contex
       context_(std::move(context)),
       log_(shared.log),
       options_(options),
-      pods_(shared.loop, shared.reader, shared.watcher, log_, shared.metrics, random.fork(), pending_pods(),
+      pods_({shared.loop, shared.reader, shared.watcher, log_, shared.metrics, random.fork()}, pending_pods(),
             [&interner = shared.interner](std::string_view bytes) { return decode_pending_pod(bytes, interner); }),
       queue_(shared.loop, shared.metrics, "profiles", random.fork()),
       updates_(options.updates_per_second, options.update_burst),

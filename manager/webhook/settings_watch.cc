@@ -39,21 +39,21 @@ SettingsWatch::SettingsWatch(const Shared& shared, base::Random random, Settings
       recorder_(shared.recorder),
       log_(shared.log),
       metrics_(shared.metrics),
-      settings_(shared.loop, shared.reader, shared.watcher, log_, metrics_, random.fork(),
+      settings_({shared.loop, shared.reader, shared.watcher, log_, metrics_, random.fork()},
                 only(options_.config_namespace, options_.config_name, "webhook-settings"),
                 [&interner = shared.interner](std::string_view bytes) {
                   kube::MetaFields fields;
                   fields.labels = {model::kConfigMapTypeLabel};
                   return kube::decode_config_map(bytes, fields, {model::kColocationConfigKey}, interner);
                 }),
-      ours_(shared.loop, shared.reader, shared.watcher, log_, metrics_, random.fork(),
+      ours_({shared.loop, shared.reader, shared.watcher, log_, metrics_, random.fork()},
             only(options_.config_namespace, model::kTidemarkConfigName, "webhook-tidemark-config"),
             [&interner = shared.interner](std::string_view bytes) {
               kube::MetaFields fields;
               fields.labels = {model::kConfigMapTypeLabel};
               return kube::decode_config_map(bytes, fields, {model::kTidemarkConfigKey}, interner);
             }),
-      orders_(shared.loop, shared.reader, shared.watcher, log_, metrics_, random.fork(),
+      orders_({shared.loop, shared.reader, shared.watcher, log_, metrics_, random.fork()},
               only(options_.config_namespace, model::kStateName, "webhook-state"),
               [&interner = shared.interner](std::string_view bytes) { return decode_state_map(bytes, interner); }),
       scope_(shared.loop) {
@@ -69,7 +69,7 @@ SettingsWatch::SettingsWatch(const Shared& shared, base::Random random, Settings
       [this](const kube::ObjectKey&, const kube::ConfigMap*, const kube::ConfigMap* after) { take_orders(after); });
   if (!options_.enhanced_name.empty()) {
     enhanced_ = std::make_unique<kube::Informer<kube::ConfigMap>>(
-        shared.loop, shared.reader, shared.watcher, log_, metrics_, random.fork(),
+        kube::InformerParts{shared.loop, shared.reader, shared.watcher, log_, metrics_, random.fork()},
         only(options_.enhanced_namespace, options_.enhanced_name, "webhook-enhanced-settings"),
         [&interner = shared.interner](std::string_view bytes) {
           return kube::decode_config_map(bytes, {}, {"enable", "rules"}, interner);

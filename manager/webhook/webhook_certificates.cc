@@ -211,8 +211,9 @@ WebhookCertificates::WebhookCertificates(const Shared& shared, base::Random rand
   config.resource = kube::kSecrets;
   config.ns = options_.secret_namespace;
   config.field_selector = cat("metadata.name=", options_.secret_name);
-  secrets_ = std::make_unique<kube::Informer<SecretObject>>(shared.loop, shared.reader, shared.watcher, log_,
-                                                            shared.metrics, random, std::move(config), decode_secret);
+  secrets_ = std::make_unique<kube::Informer<SecretObject>>(
+      kube::InformerParts{shared.loop, shared.reader, shared.watcher, log_, shared.metrics, random}, std::move(config),
+      decode_secret);
   secrets_->subscribe([this](const kube::ObjectKey&, const SecretObject*, const SecretObject* after) { take(after); });
 }
 

@@ -211,9 +211,9 @@ WebhookConfigurations::Side WebhookConfigurations::make_side(const kube::Resourc
   config.resource = resource;
   config.field_selector = cat("metadata.name=", name);
   return {resource, name,
-          std::make_unique<kube::Informer<WebhookConfigurationObject>>(shared_.loop, shared_.reader, shared_.watcher,
-                                                                       log_, shared_.metrics, random, std::move(config),
-                                                                       decode_webhook_configuration),
+          std::make_unique<kube::Informer<WebhookConfigurationObject>>(
+              kube::InformerParts{shared_.loop, shared_.reader, shared_.watcher, log_, shared_.metrics, random},
+              std::move(config), decode_webhook_configuration),
           needed};
 }
 

@@ -54,8 +54,8 @@ class WebhooksTest : public ::testing::Test {
              read_file(base::testing::from_root("deploy/crds/config.koordinator.sh_clustercolocationprofiles.yaml"))));
     must("POST", "/api/v1/namespaces", named("team"));
     const auto informer = [&]<class T>(const kube::Resource& resource, auto decode) {
-      return std::make_unique<kube::Informer<T>>(loop, *client, *client, log, metrics, base::Random(2), of(resource),
-                                                 decode);
+      return std::make_unique<kube::Informer<T>>(
+          kube::InformerParts{loop, *client, *client, log, metrics, base::Random(2)}, of(resource), decode);
     };
     profiles = informer.operator()<ProfileObject>(kube::kColocationProfiles, decode_profile);
     namespaces = informer.operator()<NamespaceObject>(

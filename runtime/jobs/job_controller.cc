@@ -75,13 +75,13 @@ JobController::JobController(net::EventLoop& loop, kube::Client& client, base::L
       log_(std::move(log)),
       random_(random),
       gone_(std::move(gone)),
-      jobs_(loop, client, client, log_, metrics, random_.fork(), jobs_config(bytes_max),
+      jobs_({loop, client, client, log_, metrics, random_.fork()}, jobs_config(bytes_max),
             [](std::string_view bytes) -> Result<KeptJob> {
               TM_TRY(JobObject job, read_job(bytes));
               return KeptJob{{job.ns, job.name, job.resource_version},
                              std::make_shared<const JobObject>(std::move(job))};
             }),
-      pods_(loop, client, client, log_, metrics, random_.fork(), pods_config(bytes_max),
+      pods_({loop, client, client, log_, metrics, random_.fork()}, pods_config(bytes_max),
             [](std::string_view bytes) -> Result<KeptPod> {
               TM_TRY(JobPodObject pod, read_job_pod(bytes));
               return KeptPod{{pod.ns, pod.pod.name, pod.resource_version},

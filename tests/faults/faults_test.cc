@@ -72,7 +72,7 @@ class FaultsTest : public ::testing::Test {
     interner_ = std::make_unique<kube::Interner>();
     metrics_ = std::make_unique<base::Registry>();
     informer_ = std::make_unique<kube::Informer<kube::ConfigMap>>(
-        loop_, *client_, *client_, log_, *metrics_, base::Random(seed), config,
+        kube::InformerParts{loop_, *client_, *client_, log_, *metrics_, base::Random(seed)}, config,
         [this](std::string_view bytes) { return kube::decode_config_map(bytes, {}, {"*"}, *interner_); });
     told_.clear();
     informer_->subscribe(

@@ -90,7 +90,8 @@ struct Replica {
         election(loop, transport, nullptr, manager::election_client_config(), base::Random(seed + 2)) {
     manager::ManagerOptions options;
     options.metrics_address = "0";
-    auto made = manager::Manager::make(loop, client, election, log, metrics, base::Random(seed + 1), options, identity);
+    options.lease.identity = std::move(identity);
+    auto made = manager::Manager::make(loop, client, election, log, metrics, base::Random(seed + 1), options);
     TM_CHECK(made.has_value(), "the options are right");
     manager = std::move(*made);
     manager->start();

@@ -24,7 +24,7 @@ class Mirror {
   Mirror(net::EventLoop& loop, kube::Client& client, const base::Log& log, base::Random random,
          kube::InformerConfig config)
       : loop_(loop),
-        informer_(loop, client, client, log, metrics_, random, std::move(config),
+        informer_({loop, client, client, log, metrics_, random}, std::move(config),
                   [this](std::string_view bytes) { return kube::decode_config_map(bytes, {}, {"v"}, interner_); }),
         scope_(loop),
         commands_(loop, [this](std::string_view line) { obey(line); }) {
