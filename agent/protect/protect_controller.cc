@@ -7,7 +7,6 @@
 #include <iterator>
 #include <utility>
 
-#include "agent/protect/host_peer.h"
 #include "agent/protect/machinery.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -74,17 +73,12 @@ ProtectController::ProtectController(net::EventLoop& loop, ProtectOutside outsid
       log_(log),
       metrics_(metrics),
       options_(std::move(options)),
-      run_latch_(run_latch(options_.places.run_dir)),
+      audit_(loop.clock(), options_.actor, std::move(outside_.audit)),
+      latch_(options_.places, log_),
+      peer_(options_.places.proc_root, options_.peers_namespace, log_),
       strategies_(outside_.hierarchies, std::move(machinery)),
-      reaction_(outside_.hierarchies, outside_.reactor, log_, metrics) {
-  // A machine that was off before a reboot is off from the first second.
-  if (const auto kept = look_at(options_.places.latch_file); kept && !look_at(run_latch_)) {
-    if (const auto set = set_latch(run_latch_, *kept); !set) {
-      log_.warn("cannot copy the machine's latch", {{"error", set.error().message}});
-      latch_not_copied_ = true;
-      latch_ = kept;
-    }
-  }
+      reaction_(outside_.hierarchies, outside_.reactor, log_, metrics),
+      oom_({outside_.hierarchies, options_.places, log_, metrics_, audit_}) {
   next_status_.trials = options_.trials;
   next_status_.measures = options_.measures;
 }
@@ -142,42 +136,16 @@ bool ProtectController::begin() {
     ends_.emplace(std::move(*ends));
     holding_ = ends_->unexpected() >= policy::state::kHoldAfterEnds;
     if (holding_) {
-      log_.warn("safe start: the agent ended unexpectedly several times",
-                {{"ends", std::to_string(ends_->unexpected())}});
+      log_.warn("safe start: the agent crashed repeatedly; limits only tighten for ten minutes",
+                {{"crashes", std::to_string(ends_->unexpected())}});
     }
   } else {
-    log_.warn("cannot record this start; an unexpected end would not be counted", {{"error", ends.error().message}});
+    log_.warn("cannot record this start; a crash would not be counted", {{"error", ends.error().message}});
   }
   enforcer_ = std::make_unique<Enforcer>(outside_.hierarchies, outside_.writer, *journal_, loop_.clock());
   began_ = now;
   trouble_.clear();
   return true;
-}
-
-// If the user may not search the folder, there is no latch: without root it writes nothing and could not remove one.
-std::optional<Latch> ProtectController::look_at(const std::string& path) {
-  auto seen = see_latch(path, ::geteuid() == 0);
-  if (seen) {
-    latches_unseen_.erase(path);
-    return std::move(*seen);
-  }
-  if (latches_unseen_.insert(path).second) {
-    log_.warn("cannot read whether this machine is switched off; it counts as on", {{"error", seen.error().message}});
-  }
-  return std::nullopt;
-}
-
-void ProtectController::look_at_latch() {
-  auto now = look_at(run_latch_);
-  // If no copy could be made, the kept latch counts.
-  if (!now && latch_not_copied_) now = look_at(options_.places.latch_file);
-  if (now == latch_) return;
-  if (now) {
-    log_.warn("switched off on this machine", {{"by", now->by}, {"why", now->why}, {"trouble", now->trouble}});
-  } else {
-    log_.info("no longer switched off on this machine");
-  }
-  latch_ = std::move(now);
 }
 
 void ProtectController::look_at_kubelet(base::MonotonicTime now) {
@@ -192,30 +160,6 @@ void ProtectController::look_for_online_in_besteffort() {
   next_status_.online_in_besteffort = online_in_besteffort(*tasks_);
 }
 
-void ProtectController::look_for_peer(base::MonotonicTime now) {
-  const bool runs = std::ranges::any_of(tasks_->tasks, [&](const ListedTask& each) {
-    return policy::state::runs_peers_agent(*each.task, options_.peers_namespace);
-  });
-  if (sees_peer_beside_pods(now) || runs) peer_seen_ = now;
-  peer_present_ = peer_seen_ && now - *peer_seen_ < policy::state::kPeerStays;
-}
-
-// True only in the pass that found it.
-bool ProtectController::sees_peer_beside_pods(base::MonotonicTime now) {
-  if (looked_beside_pods_ && now - *looked_beside_pods_ < policy::state::kPeerLook) return false;
-  looked_beside_pods_ = now;
-  const auto found = find_host_peer(options_.places.proc_root);
-  if (!found) {
-    log_.warn("cannot find out whether Koordinator's agent runs outside pods", {{"error", found.error().message}});
-    return false;
-  }
-  if (*found && *found != peer_beside_pods_) {
-    log_.warn("Koordinator's agent runs outside pods", {{"process", static_cast<std::int64_t>(**found)}});
-  }
-  peer_beside_pods_ = *found;
-  return found->has_value();
-}
-
 policy::state::AgentPermits ProtectController::find_permits() const {
   policy::state::PermitInputs inputs;
   inputs.known = known_ && rules_ && facts_;
@@ -227,9 +171,9 @@ policy::state::AgentPermits ProtectController::find_permits() const {
                                                        : options_.gates.lets(strategy) ? options_.mode
                                                                                        : model::Mode::kObserve;
   }
-  inputs.latched = latch_.has_value();
+  inputs.latched = latch_.latch().has_value();
   inputs.holding = holding_;
-  inputs.peer_present = peer_present_;
+  inputs.peer_present = peer_.is_present();
   inputs.only_shows = !options_.only_shows.empty();
   return policy::state::agent_permits(inputs, loop_.clock().wall());
 }
@@ -242,18 +186,18 @@ void ProtectController::withdraw_reaction() {
   strategies_.narrowed(now);
   for (model::AuditLine& line : reaction_.audit_lines(*taken)) {
     metrics_.wrote(model::Strategy::kCpuSuppress, Reason::kSuppressSurge);
-    tell_audit(std::move(line), Reason::kSuppressSurge, {});
+    audit_.add(std::move(line), Reason::kSuppressSurge);
   }
 }
 
 void ProtectController::decide() {
   if (measured_ == nullptr || !tasks_) return;
   withdraw_reaction();
-  look_at_latch();
+  latch_.look();
   const base::MonotonicTime now = loop_.clock().monotonic();
   look_at_kubelet(now);
   look_for_online_in_besteffort();
-  look_for_peer(now);
+  peer_.look(*tasks_, now);
   // First: a new agent may have to begin in safe start from this pass on.
   const bool writes = begin();
   stands_ = find_permits();
@@ -275,7 +219,7 @@ void ProtectController::decide() {
   if (!writes) return show(stands, {});
   if (holding_ && now - began_ >= policy::state::kHoldWindow) {
     holding_ = false;
-    log_.info("safe start is over: no unexpected end for ten minutes");
+    log_.info("safe start is over: the agent ran for ten minutes without a crash");
   }
   if (ends_ && now - began_ >= policy::state::kHoldWindow) forget_ends();
   Permits permits = stands.permits;
@@ -292,93 +236,12 @@ void ProtectController::decide() {
   enforcer_->spare(holding_ && known_ ? groups_of_online(*tasks_) : std::vector<std::string>());
   const Enforced& enforced = enforcer_->carry_out(wanted, permits, stands.off);
   tell(enforced);
-  order_oom(now);
+  oom_.order(strategies_.oom_plan(), stands.off, stands.permits[static_cast<std::size_t>(model::Strategy::kOomOrder)],
+             now);
   const bool said = rules_ && rules_->word;
   reaction_.arm(strategies_.suppress_plan(), seen, suppress,
                 said ? rules_->word->modes.of_reaction() : model::Mode::kEnforce, *enforcer_, now);
   show(stands, enforced);
-}
-
-// Values of an earlier process cannot be restored before its journal is read: try again later.
-bool ProtectController::open_oom_scores(base::MonotonicTime now) {
-  if (oom_) return true;
-  if (now < next_oom_) return false;
-  auto scores = OomScores::open(outside_.hierarchies, options_.places.proc_root, options_.places.run_dir,
-                                boot_id(options_.places.proc_root));
-  if (scores) {
-    oom_.emplace(std::move(*scores));
-    return true;
-  }
-  next_oom_ = now + kOomLook;
-  if (oom_trouble_ != scores.error().message) {
-    oom_trouble_ = scores.error().message;
-    log_.error("cannot set the OOM kill order of processes", {{"error", oom_trouble_}});
-  }
-  return false;
-}
-
-void ProtectController::order_oom(base::MonotonicTime now) {
-  if (!open_oom_scores(now)) return;
-  const std::pair stood(stands_.off, stands_.permits[static_cast<std::size_t>(model::Strategy::kOomOrder)]);
-  const policy::protect::OomPlan& plan = strategies_.oom_plan();
-  if (now < next_oom_ && oom_stood_ == stood && oom_asked_ == plan) return;
-  oom_stood_ = stood;
-  oom_asked_ = plan;
-  const bool off = stood.first && stood.second != Permit::kKeep;
-  const OomReport& report = off ? oom_->wind_down() : oom_->carry_out(plan, stood.second);
-  next_oom_ = report.more ? now : now + kOomLook;
-  tell_oom();
-}
-
-void ProtectController::tell_oom() {
-  const OomReport& report = oom_->report();
-  std::string trouble = report.journal ? report.journal->message : report.trouble;
-  if (trouble.empty() && report.foreign > 0) {
-    trouble =
-        base::cat(report.foreign, " processes are of another pid namespace: the agent has to run in the machine's");
-  }
-  if (trouble != oom_trouble_ && !trouble.empty()) {
-    log_.warn("cannot set the OOM kill order of every process", {{"error", trouble}});
-  }
-  oom_trouble_ = std::move(trouble);
-  if (report.journal) metrics_.journal_refused();
-  for (const OomDeed& deed : report.deeds) {
-    const auto id = model::reason_id(deed.reason);
-    metrics_.wrote(model::Strategy::kOomOrder, deed.reason);
-    const auto file = base::cat(deed.pid, "/oom_score_adj");
-    if (deed.error || deed.reason == Reason::kAgentNotOurs) {
-      log_.warn(model::reason_sentence(deed.reason), {{"group", deed.group},
-                                                      {"file", file},
-                                                      {"found", base::cat(deed.before)},
-                                                      {"wanted", base::cat(deed.after)},
-                                                      {"error", deed.error ? deed.error->message : ""},
-                                                      {"reason", id}});
-    } else {
-      log_.debug("wrote", {{"group", deed.group},
-                           {"file", file},
-                           {"before", base::cat(deed.before)},
-                           {"after", base::cat(deed.after)},
-                           {"reason", id}});
-    }
-    model::AuditLine line;
-    line.kind = "ProcessFile";
-    line.name = deed.group;
-    line.part = file;
-    line.old_value = base::cat(deed.before);
-    line.new_value = base::cat(deed.after);
-    tell_audit(std::move(line), deed.reason, deed.error);
-  }
-}
-
-std::string ProtectController::oom_says() const {
-  std::string out = strategies_.says(model::Strategy::kOomOrder);
-  const auto add = [&](std::string_view more) { out += base::cat(out.empty() ? "" : ", ", more); };
-  if (oom_ && oom_->report().refused > 0) {
-    add(base::cat(oom_->report().refused, " processes cannot be changed",
-                  oom_->may_lower() ? "" : " (to lower one takes CAP_SYS_RESOURCE)"));
-  }
-  if (!oom_trouble_.empty()) add(oom_trouble_);
-  return out;
 }
 
 std::optional<std::int64_t> ProtectController::container_cpus() const {
@@ -439,21 +302,8 @@ void ProtectController::tell(const Enforced& enforced) {
     line.part = file;
     line.old_value = quoted_json(deed.before);
     line.new_value = quoted_json(deed.after);
-    tell_audit(std::move(line), deed.reason, deed.error);
+    audit_.add(std::move(line), deed.reason, deed.error);
   }
-}
-
-void ProtectController::tell_audit(model::AuditLine line, model::Reason reason, const std::optional<Error>& error) {
-  if (!outside_.audit) return;
-  line.time = loop_.clock().wall();
-  line.actor = options_.actor;
-  line.verb = "write";
-  line.reason = model::reason_id(reason);
-  if (error) {
-    line.outcome = model::AuditOutcome::kRefused;
-    line.detail = error->message;
-  }
-  outside_.audit(std::move(line));
 }
 
 // Called each second, mostly without changes: overwrites in place and allocates nothing.
@@ -461,26 +311,22 @@ void ProtectController::fill_status(const policy::state::AgentPermits& permits, 
   AgentStatus& next = next_status_;
   next.pid = ::getpid();
   next.off = permits.off;
-  next.latched = latch_.has_value();
+  const std::optional<Latch>& latch = latch_.latch();
+  next.latched = latch.has_value();
   next.holding = holding_;
-  next.peer_present = peer_present_;
+  next.peer_present = peer_.is_present();
   next.mark_generation = facts_ ? facts_->state.marks.generation : 0;
   next.by.clear();
   next.why.clear();
-  if (latch_) {
-    next.by = latch_->by;
-    next.why = latch_->why;
+  if (latch) {
+    next.by = latch->by;
+    next.why = latch->why;
   } else if (permits.order) {
     next.by = permits.order->by;
     next.why = permits.order->why;
   }
-  next.refused = enforced.refused + (oom_ ? oom_->report().refused : 0);
-  if (oom_) {
-    next.oom.refused = oom_->report().refused;
-    next.oom.foreign = oom_->report().foreign;
-    next.oom.may_lower = oom_->may_lower();
-  }
-  next.oom.trouble = oom_trouble_;
+  next.refused = enforced.refused + oom_.refused();
+  oom_.fill(next);
   next.left = enforced.left;
   next.unmet = static_cast<std::int64_t>(strategies_.unmet());
   next.trouble = trouble_;
@@ -509,8 +355,8 @@ void ProtectController::fill_status(const policy::state::AgentPermits& permits, 
         told.says = eviction_says_;
         break;
       case model::Strategy::kOomOrder:
-        told.in_force = oom_ ? std::ssize(oom_->entries()) : 0;
-        told.says = oom_says();
+        told.in_force = oom_.in_force();
+        told.says = oom_.says(strategies_.says(strategy));
         break;
       case model::Strategy::kCpuSuppress:
         told.says = strategies_.says(strategy);
@@ -547,7 +393,7 @@ void ProtectController::drain() {
 
 void ProtectController::forget_ends() {
   if (const auto forgotten = ends_->forget(); !forgotten) {
-    log_.warn("cannot reset the unexpected ends; earlier starts still count", {{"error", forgotten.error().message}});
+    log_.warn("cannot reset the count of crashes; earlier crashes still count", {{"error", forgotten.error().message}});
   }
   ends_.reset();
 }

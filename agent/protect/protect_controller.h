@@ -3,27 +3,27 @@
 // its settings or the latch change.
 #pragma once
 
-#include <sys/types.h>
-
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "agent/enforcer/enforcer.h"
 #include "agent/enforcer/found_journal.h"
-#include "agent/enforcer/oom_scores.h"
 #include "agent/feature_gates.h"
 #include "agent/latch/ends.h"
+#include "agent/latch/latch_watch.h"
 #include "agent/machine_places.h"
 #include "agent/protect/condition_controller.h"
+#include "agent/protect/host_peer.h"
 #include "agent/protect/node_facts.h"
+#include "agent/protect/oom_order.h"
 #include "agent/protect/protect_metrics.h"
 #include "agent/protect/status.h"
 #include "agent/protect/strategies.h"
+#include "agent/protect/write_audit.h"
 #include "agent/reaction/reaction_controller.h"
 #include "agent/sampler/measured.h"
 #include "agent/tasks/pod_groups.h"
@@ -61,9 +61,6 @@ struct ProtectOutside {
   std::function<void(model::AuditLine)> audit;  // may be empty
   Reactor* reactor = nullptr;                   // null: no reaction between two decisions
 };
-
-// How soon new processes in unchanged groups get their value: until then a child has its parent's.
-inline constexpr base::Duration kOomLook = std::chrono::seconds(10);
 
 class ProtectController {
  public:
@@ -113,22 +110,13 @@ class ProtectController {
  private:
   bool begin();  // whether it may write; tried again from time to time
   Result<FoundJournal> open_journal();
-  std::optional<Latch> look_at(const std::string& path);  // reads a latch
-  void look_at_latch();
   void look_at_kubelet(base::MonotonicTime now);
   void look_for_online_in_besteffort();
   policy::state::AgentPermits find_permits() const;
-  void look_for_peer(base::MonotonicTime now);
-  bool sees_peer_beside_pods(base::MonotonicTime now);
   void forget_ends();
   void withdraw_reaction();
   void tell_refused();
-  bool open_oom_scores(base::MonotonicTime now);
-  void order_oom(base::MonotonicTime now);
   void tell(const Enforced& enforced);
-  void tell_oom();
-  void tell_audit(model::AuditLine line, model::Reason reason, const std::optional<Error>& error);
-  std::string oom_says() const;
   void fill_status(const policy::state::AgentPermits& permits, const Enforced& enforced);
   void show(const policy::state::AgentPermits& permits, const Enforced& enforced);
 
@@ -137,7 +125,9 @@ class ProtectController {
   base::Log log_;
   ProtectMetrics metrics_;
   ProtectOptions options_;
-  const std::string run_latch_;
+  WriteAudit audit_;
+  LatchWatch latch_;
+  PeerWatch peer_;
   Strategies strategies_;
 
   std::optional<NodeFacts> facts_;
@@ -151,24 +141,13 @@ class ProtectController {
   std::optional<FoundJournal> journal_;
   std::unique_ptr<Enforcer> enforcer_;
   ReactionController reaction_;
-  std::optional<OomScores> oom_;
-  policy::protect::OomPlan oom_asked_;  // at the last check
-  std::optional<std::pair<bool, Permit>> oom_stood_;
-  base::MonotonicTime next_oom_;
-  std::string oom_trouble_;  // last reported; "" if there is none
+  OomOrder oom_;
   std::optional<Ends> ends_;
   base::MonotonicTime began_;
   std::optional<base::MonotonicTime> begin_again_;
-  std::optional<Latch> latch_;
-  bool latch_not_copied_ = false;         // into the run directory
-  std::set<std::string> latches_unseen_;  // paths; each is reported once
   std::optional<base::MonotonicTime> looked_at_kubelet_;
   std::optional<std::uint64_t> looked_at_tasks_;  // TaskSnapshot::change
-  std::optional<base::MonotonicTime> looked_beside_pods_;
-  std::optional<pid_t> peer_beside_pods_;         // then
-  std::optional<base::MonotonicTime> peer_seen_;  // last time it was seen running
   bool kubelet_static_ = false;
-  bool peer_present_ = false;
   bool holding_ = false;
   policy::state::AgentPermits stands_;
   std::string eviction_says_, evict_lines_, line_ends_, copilots_say_;
