@@ -96,8 +96,9 @@ def pages(root: Path, entries: list[dict]) -> dict[str, str]:
     latest = _latest(entries)
     marks = {entry["commit"]: OLD if _is_old(root, entry["commit"]) else "" for entry in latest.values()}
     latest = {figure: {**entry, "commit": entry["commit"] + marks[entry["commit"]]} for figure, entry in latest.items()}
-    head = ["# Figures", "", f"The headline figures, each the median of its rounds (lowest … highest), from the latest line of `{LEDGER}`. `{OLD.strip()}`: measured more than",
-            f"{OLD_COMMITS} commits ago. `-dirty`: measured with uncommitted changes. Values may differ today. [All figures](../{ALL}), [how they are measured](../bench/README.md).", "",
+    head = ["# Figures", "", f"The headline figures, each the median of its rounds (lowest … highest), from the latest line of `{LEDGER}`.",
+            f"`{OLD.strip()}`: measured more than {OLD_COMMITS} commits ago. `-dirty`: measured with uncommitted changes. Values may differ today.",
+            f"[All figures](../{ALL}), [how they are measured](../bench/README.md).", "",
             "| figure | aim | verdict | configuration | value | n | command | commit |", "|---|---|---|---|---:|---:|---|---|"]
     head += [_row(latest[aim["figure"]], aim["figure"], aim["aim"], verdict(latest[aim["figure"]], aim["must"]), aim["configuration"]) for aim in aims(root)]
     every = ["# All figures", "", "The latest measurement of each figure; `./dev bench tables` makes this page.", ""]

@@ -49,7 +49,7 @@ class Embedded {
 
   virtual std::string kubeconfig() const = 0;
   virtual std::string address() const = 0;
-  virtual std::string console_url() const = 0;  // "" if there is none
+  virtual std::string console_url() const = 0;  // "" without a console
   virtual net::Task<void> drain() = 0;
 };
 

@@ -12,7 +12,7 @@ constexpr int kUnauthorized = 401;
 constexpr std::string_view kScheme = "Negotiate";
 constexpr std::string_view kCookie = "hadoop.auth=";
 
-// The text after the scheme, "" if there is none. nullopt: another scheme.
+// The text after the scheme, "" without a text. nullopt: another scheme.
 std::optional<std::string_view> negotiate_of(std::string_view value) {
   value = base::trim(value);
   if (!value.starts_with(kScheme)) return std::nullopt;

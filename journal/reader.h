@@ -25,7 +25,7 @@ struct Damage {
   Damage& operator+=(const Damage& other);
   bool none() const { return torn_bytes == 0 && damaged_bytes == 0 && unreadable == 0 && lost == 0; }
 };
-std::string describe(const Damage& damage);  // "" if there is none
+std::string describe(const Damage& damage);  // "" without damage
 
 // One segment, or the beginning of one.
 class Segment {

@@ -47,7 +47,7 @@ void declare_cluster_form(base::Flags& flags, ClusterFlags& form) {
       .placeholder("HOST:PORT");
 }
 
-// The error in the flags; empty if there is none.
+// The error in the flags; "" if they are valid.
 std::string wrong_form(const ClusterFlags& form, bool writes) {
   const bool tls = !form.cert_file.empty();
   if (tls == form.key_file.empty()) return "--tls-cert-file and --tls-key-file go together";

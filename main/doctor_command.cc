@@ -39,7 +39,7 @@ constexpr std::array<std::string_view, 5> kOfClusterAlone = {"config-namespace",
                                                              "kubelets", "timeout"};
 constexpr std::array<std::string_view, 4> kOfBoth = {"kubeconfig", "context", "output", "config"};
 
-// A given flag that only the other argument (node or cluster) supports; "" if there is none.
+// A given flag that only the other argument (node or cluster) supports; "" without such a flag.
 std::string misplaced(const base::Flags::Parsed& parsed, bool cluster) {
   for (const auto& setting : parsed.settings) {
     if (!setting.from.starts_with("-") || std::ranges::find(kOfBoth, setting.name) != kOfBoth.end()) continue;

@@ -17,7 +17,7 @@ namespace {
 constexpr base::Duration kLastDefault = std::chrono::minutes(15);
 constexpr base::Duration kLastMin = std::chrono::seconds(1);
 
-// The error in the flags; "" if there is none.
+// The error in the flags; "" if they are valid.
 std::string read_times(const std::string& from, const std::string& to, base::Duration last, bool says_last,
                        policy::explain::IncidentQuestion& question) {
   const base::WallTime now = base::SystemClock().wall();

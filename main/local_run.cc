@@ -65,7 +65,7 @@ std::string working_folder() {
   return ::getcwd(here, sizeof here) == nullptr ? "" : here;
 }
 
-// The error in the flags; "" if there is none.
+// The error in the flags; "" if they are valid.
 std::string read_asked(const base::Flags::Parsed& parsed, const Asked& asked_for, cli::RunOptions& options) {
   const auto said = [&](std::string_view name) {
     return std::ranges::any_of(parsed.settings,

@@ -110,7 +110,7 @@ void declare(base::Flags& flags, policy::state::Wish wish, Asked& asked_for, ope
   }
 }
 
-// The error in the arguments; empty if there is none.
+// The error in the arguments; "" if they are valid.
 std::string read_scope(const std::vector<std::string>& arguments, operate::OrderOptions& options) {
   const std::string& kind = arguments[0];
   if (kind == "node") {
@@ -219,7 +219,7 @@ int finish_wait(const operate::WaitReport& waited, base::Duration limit) {
        0, 0});
 }
 
-// The error for flags that exclude each other; empty if there is none. --now outranks a drain time from the environment
+// The error for flags that exclude each other; "" without such a pair. --now outranks a drain time from the environment
 // or a file, which is only a default of this machine.
 std::string wrong_together(const Asked& asked_for, const base::Flags::Parsed& parsed) {
   const bool drain_said = std::ranges::any_of(
@@ -238,7 +238,7 @@ bool read_budget(const std::string& text, std::int64_t& per_minute) {
   return true;
 }
 
-// The error in --nothing-in-force; empty if there is none.
+// The error in --nothing-in-force; "" if it is valid.
 std::string wrong_wait(const Asked& asked_for, const operate::OrderOptions& options) {
   if (!options.nothing_in_force) return "";
   if (options.scope != operate::OrderScope::kCluster) return "--nothing-in-force is only for the whole cluster";
@@ -246,7 +246,7 @@ std::string wrong_wait(const Asked& asked_for, const operate::OrderOptions& opti
   return asked_for.wait > base::Duration(0) ? "" : "--nothing-in-force needs --wait";
 }
 
-// The error in the flags of --evict; empty if there is none.
+// The error in the flags of --evict; "" if they are valid.
 std::string wrong_eviction(Asked& asked_for, const operate::OrderOptions& options, const base::Flags::Parsed& parsed) {
   const auto said = [&](std::string_view name) {
     return std::ranges::any_of(parsed.settings,
@@ -268,7 +268,7 @@ std::string wrong_eviction(Asked& asked_for, const operate::OrderOptions& option
   return "";
 }
 
-// The error in the arguments of --local; empty if there is none.
+// The error in the arguments of --local; "" if they are valid.
 std::string wrong_locally(const policy::state::StateCommand& command, const std::vector<std::string>& arguments) {
   if (!arguments.empty())
     return base::cat("--local is only for this machine; it goes without ", base::in_quotes(arguments[0]));

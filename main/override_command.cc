@@ -50,7 +50,7 @@ void declare(base::Flags& flags, AskedOverride& asked_for, operate::OverrideOpti
   declare_settings_flags(flags, options.settings.config_namespace, options.settings.config_name);
 }
 
-// The error in the flag; empty if there is none.
+// The error in the flag; "" if it is valid.
 std::string read_percent(std::string_view flag, const std::string& text, std::optional<std::int64_t>& out) {
   if (text.empty()) return "";
   out = base::parse_int(text);

@@ -31,7 +31,7 @@ struct Said {
   std::string reason;
   std::string by;
 
-  std::string wrong() const;  // the error; empty if there is none
+  std::string wrong() const;  // the error; "" if the flags are valid
 };
 void declare_said_flags(base::Flags& flags, Said& said);
 

@@ -233,7 +233,7 @@ void sort_and_cut(DecisionsFound& found, std::size_t limit) {
   found.more = true;
 }
 
-// The id in "… [TM-EVICT-012]: …"; "" if there is none.
+// The id in "… [TM-EVICT-012]: …"; "" without one.
 std::string id_in(std::string_view message) {
   const auto begin = message.find("[TM-");
   if (begin == std::string_view::npos) return "";

@@ -28,7 +28,7 @@ struct Decision {
   std::string pool;    // of that node; "" if unknown
   // Of a journal "written", "unchanged" or "failed"; of an audit the verb; of an event its reason.
   std::string action;
-  std::string reason;  // an id of model/reason.h; "" if there is none
+  std::string reason;  // an id of model/reason.h; "" without one
   std::string text;    // the sentence of the reason, or the message of the event
   // Of a journal: what the node was to carry.
   std::optional<std::int64_t> batch_cpu_milli, batch_memory_bytes;

@@ -45,7 +45,7 @@ struct FoundFile {
 
 using FoundFiles = std::map<std::uint32_t, FoundFile>;  // by id
 
-// The content of the journal in the folder; empty if there is none, or if it is from before a reboot.
+// The content of the journal in the folder; empty if the file is missing or from before a reboot.
 struct FoundReading {
   FoundFiles files;
   std::uint32_t last_id = 0;

@@ -39,7 +39,7 @@ std::string oom_journal_text(const OomEntries& entries, std::string_view boot_id
 // Empty if it is from before a reboot. kUnsupported: written by a newer version. Invalid lines are skipped.
 Result<OomEntries> parse_oom_journal(std::string_view text, std::string_view boot_id);
 
-// Empty if there is none.
+// Empty without a file.
 Result<OomEntries> read_oom_journal(const std::string& folder, std::string_view boot_id);
 Result<void> write_oom_journal(const std::string& folder, const OomEntries& entries, std::string_view boot_id);
 

@@ -62,7 +62,7 @@ class NodeTasks {
 
   void start();  // until it is destroyed
 
-  // The node's current NodeSLO; "" if there is none.
+  // The node's current NodeSLO; "" without one.
   Result<void> use_node_slo(std::string_view spec) { return host_applications_.set(spec, loop_.clock().monotonic()); }
 
   // All tasks at this instant (agent/tasks/task_list.h).

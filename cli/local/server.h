@@ -1,4 +1,4 @@
-// The server of `tidemark up` on this machine: its address, and the message if there is none.
+// The server of `tidemark up` on this machine: its address, and the message if it does not run.
 #pragma once
 
 #include <chrono>

@@ -64,7 +64,7 @@ class KillRim {
   virtual Result<std::optional<Fd>> open_process(pid_t pid) = 0;
   // False: it has ended.
   virtual Result<bool> signal(const Fd& process, int signal) = 0;
-  // Waits until all have ended, at most this long; the full time if there is none to watch.
+  // Waits until all have ended, at most this long; the full time if no process can be watched.
   virtual void wait(std::span<const Fd> processes, base::Duration at_most) = 0;
 };
 

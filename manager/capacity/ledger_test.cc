@@ -63,7 +63,7 @@ class LedgerTest : public testing::InMemoryCluster {
     if (text.empty()) return std::nullopt;
     return *model::parse_yarn_offer(text);
   }
-  // The amount that pods of the node must give back, as its agent reads it; null if there is none.
+  // The amount that pods of the node must give back, as its agent reads it; null without a reclaim.
   Json told() {
     const Json object = must("GET", "/apis/slo.koordinator.sh/v1alpha1/nodeslos/n1", nullptr);
     const Json* found = object.at("spec", "extensions", "Object", "tidemark", "reclaim");

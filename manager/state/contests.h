@@ -78,7 +78,7 @@ class Contests {
   void begin();      // the nodes are known and were taken over; until then every object stays as it is
   void leave();      // another process leads: what is known here goes stale
 
-  // The objects of the node that are left to other writers, for its condition; "" if there is none.
+  // The objects of the node that are left to other writers, for its condition; "" without one.
   std::string left(const kube::Node& node) const;
 
  private:

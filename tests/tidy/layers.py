@@ -3,15 +3,15 @@ here already, so that the first file in one of them is held to its place."""
 
 BASE, MODEL, POLICY, NET, KUBE, COPILOT = "base", "model", "policy", "net", "kube", "copilot"
 JOURNAL = "journal"
-_COMPONENT = {POLICY, KUBE, COPILOT, MODEL, NET, JOURNAL, BASE}
+_COMPONENT = {POLICY, KUBE, MODEL, NET, JOURNAL, BASE}
 
 _COMPONENTS = {
     "manager": _COMPONENT,
-    "agent": _COMPONENT | {"linux"},
+    "agent": _COMPONENT | {"linux", COPILOT},
     "scheduler": _COMPONENT,
     "descheduler": _COMPONENT,
     "yarn_operator": _COMPONENT | {"hadoop"},
-    "yarn_copilot": _COMPONENT | {"linux", "hadoop"},
+    "yarn_copilot": _COMPONENT | {"linux", "hadoop", COPILOT},
     "gateway": _COMPONENT | {"hadoop"},
     "console": _COMPONENT | {"operate"},
     "runtime": _COMPONENT | {"linux"},
