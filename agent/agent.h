@@ -6,7 +6,6 @@
 #include <memory>
 #include <string>
 
-#include "agent/evict/last_words.h"
 #include "agent/evict/take_back.h"
 #include "agent/feature_gates.h"
 #include "agent/machine_places.h"
@@ -44,7 +43,7 @@ struct AgentOptions {
   std::string mode = "enforce";  // of strategies that the manager does not configure
   std::string peers_namespace{policy::state::kPeersNamespace};
   std::string only_shows;  // why nothing can be written here, whatever the settings; "": something can
-  std::string pod_logs{kPodLogsDefault};
+  std::string pod_logs = "/var/log/pods";
   base::Duration yarn_hold_back = kHoldBack;
   base::Duration line_ends_within = kLineEndsWithin;
   FeatureGates feature_gates;

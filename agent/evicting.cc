@@ -12,7 +12,6 @@ Evicting::Evicting(net::EventLoop& loop, const AgentConnections& connections, co
       killer_(beside_.hierarchies, connections.killing),
       events_(loop, connections.client, log_, metrics, "tidemark-agent"),
       losses_(loop, log_, metrics, options.state_dir),
-      last_words_(loop, connections.files, log_, options.pod_logs, options.state_dir),
       take_back_(loop, connections.client.ahead(), log_, options.node_name, options.yarn_hold_back),
       ending_(loop,
               {connections.client, killer_, [this](const model::Task& task) { return beside_.tasks.copilot_of(task); },
@@ -25,7 +24,7 @@ Evicting::Evicting(net::EventLoop& loop, const AgentConnections& connections, co
       memory_(log_, options.places.run_dir, options.places.proc_root),
       lines_(log_),
       pods_room_(beside_.hierarchies),
-      controller_(loop, {ending_, &events_, &losses_, &last_words_, &memory_, &ends_}, log_, metrics,
+      controller_(loop, {ending_, &events_, &losses_, &memory_, &ends_}, log_, metrics,
                   eviction_defaults(options.feature_gates.evictions(), options.alone)),
       scope_(loop) {}
 

@@ -13,7 +13,6 @@
 #include "agent/evict/evict_lines.h"
 #include "agent/evict/evict_memory.h"
 #include "agent/evict/eviction_controller.h"
-#include "agent/evict/last_words.h"
 #include "agent/evict/loss_ledger.h"
 #include "agent/evict/pods_room.h"
 #include "agent/evict/take_back.h"
@@ -65,7 +64,6 @@ class Evicting {
   linux::KernelGroupKiller killer_;
   kube::EventRecorder events_;
   LossLedger losses_;
-  LastWords last_words_;
   TakeBack take_back_;
   Ending ending_;
   TaskEnds ends_;

@@ -44,7 +44,7 @@ void declare_flags(base::Flags& flags, AgentOptions& options) {
       .placeholder("NAME");
   flags
       .text("pod-logs", options.pod_logs,
-            "directory of pod logs; the last lines of an evicted pod are kept in --state-dir")
+            "directory of pod logs, which count as disk use of their pods")
       .placeholder("DIR");
   flags
       .duration("yarn-hold-back", options.yarn_hold_back, base::Duration(0), kHoldBackMax,

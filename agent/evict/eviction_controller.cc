@@ -191,9 +191,6 @@ void EvictionController::only_tell(const policy::evict::EvictOrder& order, const
 
 net::Task<void> EvictionController::ask(TaskPointer task, policy::evict::Gap gap, base::Duration grace, bool itself) {
   const std::string why = policy::explain::evict_why(gap);
-  if (outside_.last_words != nullptr) {
-    co_await outside_.last_words->keep(*task, epitaph(gap.reason, gap.feature, policy::explain::evict_seen(gap)));
-  }
   answers_.push_back({policy::evict::evict_key(*task), EvictOutcome::kSent});
   const EvictOutcome outcome = co_await ask_until_answered(task, gap.reason, grace, itself);
   answers_.push_back({policy::evict::evict_key(*task), outcome});

@@ -14,7 +14,6 @@
 #include "agent/evict/evict_memory.h"
 #include "agent/evict/eviction_observer.h"
 #include "agent/evict/hands.h"
-#include "agent/evict/last_words.h"
 #include "agent/evict/loss_ledger.h"
 #include "agent/evict/task_ends.h"
 #include "agent/tasks/task_list.h"
@@ -33,7 +32,6 @@ struct EvictionOutside {
   EvictionHands& hands;
   kube::EventRecorder* events = nullptr;  // null: no events
   LossLedger* losses = nullptr;           // null: not kept
-  LastWords* last_words = nullptr;        // null: not kept
   EvictMemory* memory = nullptr;          // null: the next agent starts without it
   TaskEnds* ends = nullptr;               // null: not counted
 };

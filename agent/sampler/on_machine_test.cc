@@ -25,7 +25,7 @@ namespace {
 using linux::testing::kMachineRoot;
 using linux::testing::OwnGroup;
 
-constexpr TaskHandle kPod{0, 1};
+constexpr TaskHandle kMeasuredPod{0, 1};
 
 struct SamplerOnMachine : ::testing::Test {
   base::SystemClock clock;
@@ -84,14 +84,14 @@ TEST_F(SamplerOnMachine, MeasuresRunningGroupUntilRemoved) {
   for (ReadingRow& row : options.readings) row.period = options.interval;
   Sampler sampler(places(), options, clock);
   AccountSpec spec;
-  spec.handle = kPod;
+  spec.handle = kMeasuredPod;
   spec.path = own.name();
   spec.online = true;
   sampler.set_accounts(std::vector{spec});
   sampler.pass();
   use_up(own.name(), 50'000'000);
   sampler.pass();
-  const AccountMeasured& pod = *sampler.measured().find(kPod);
+  const AccountMeasured& pod = *sampler.measured().find(kMeasuredPod);
   EXPECT_EQ(pod.presence, Presence::kPresent);
   EXPECT_EQ(pod.use.cpu_micro.validity, Validity::kGood);
   EXPECT_GT(pod.use.cpu_micro.value, 0);

@@ -98,7 +98,7 @@ void CopilotProvider::take(const copilot::ContainerList& list) {
   listed.reserve(list.containers.size());
   for (const copilot::Container& each : list.containers) {
     if (auto task = task_of(each)) {
-      keep_last_words(each, task->identity);
+      keep_last_labels(each, task->identity);
       listed.push_back({std::make_shared<const model::Task>(*std::move(task)), std::nullopt, each.held});
     } else {
       refused.push_back(
@@ -128,7 +128,7 @@ void CopilotProvider::take(const copilot::ContainerList& list) {
   stand(Standing::kCurrent);
 }
 
-void CopilotProvider::keep_last_words(const copilot::Container& said, model::TaskIdentity& identity) const {
+void CopilotProvider::keep_last_labels(const copilot::Container& said, model::TaskIdentity& identity) const {
   const auto before = std::ranges::lower_bound(held_, std::string_view(identity.task), {}, id_of);
   if (before == held_.end() || id_of(*before) != identity.task) return;
   const model::TaskIdentity& known = (*before).task->identity;

@@ -80,7 +80,7 @@ class CopilotProvider final : public TaskProvider {
   void take(const copilot::ContainerList& list);
   // A restarted copilot learns the job and class of a task only later. Neither changes while the task runs: without a
   // class it would be evicted first.
-  void keep_last_words(const copilot::Container& said, model::TaskIdentity& identity) const;
+  void keep_last_labels(const copilot::Container& said, model::TaskIdentity& identity) const;
   void miss();
   Result<model::Task> task_of(const copilot::Container& container) const;
   void tell_refused(std::vector<std::string> refused);
