@@ -16,12 +16,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/metrics.h"
-#include "base/result.h"
 #include "journal/backlog.h"
 #include "model/resources.h"
 #include "model/task.h"
@@ -32,7 +30,6 @@ namespace tidemark::agent {
 inline constexpr std::int64_t kLossSchema = 1;
 inline constexpr std::int64_t kLossBytesMax = std::int64_t{4} << 20;    // of all files together
 inline constexpr std::size_t kLossWaitingMax = std::size_t{256} << 10;  // bytes that wait for the disk
-inline constexpr std::size_t kLossLineMax = std::size_t{32} << 10;      // bytes of a line that is read
 
 struct Loss {
   base::WallTime time;  // when it had ended
@@ -47,23 +44,10 @@ struct Loss {
   std::optional<model::MemoryBytes> memory;
   std::int64_t lost_core_seconds = 0;
   base::Duration ending{0};  // from the request until the end
-  bool operator==(const Loss&) const = default;
 };
 
 std::string to_line(const Loss& loss);  // without a newline
-// kUnsupported: another schema. Unknown keys are skipped.
-Result<Loss> parse_loss(std::string_view line);
 
-struct Losses {
-  std::vector<Loss> losses;  // the oldest first
-  std::size_t broken = 0;    // unreadable lines
-  std::uint64_t lost = 0;    // that could not be kept, according to the ledger itself
-};
-Losses parse_losses(std::string_view text);  // total function
-// Reads all files of the folder. Blocks on the disk: for a worker, or a command.
-Result<Losses> read_losses(const std::string& state_dir);
-
-// add() returns at once; a separate thread writes.
 class LossLedger {
  public:
   // The folder exists; "": nothing is kept.

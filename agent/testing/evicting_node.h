@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <optional>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "agent/evict/eviction_controller.h"
+#include "base/json.h"
 #include "base/testing/clock.h"
 #include "base/text.h"
 #include "linux/testing/tree.h"
@@ -61,7 +63,7 @@ class EvictingNode : public ::testing::Test {
     controller.reset();
     folder.write("proc/sys/kernel/random/boot_id", "b1\n");
     memory.emplace(log, folder.root() + "/run", folder.root() + "/proc");
-    controller.emplace(loop, EvictionOutside{hands, nullptr, &ledger, nullptr, &*memory}, log, metrics,
+    controller.emplace(loop, EvictionOutside{hands, nullptr, &ledger, &*memory}, log, metrics,
                        eviction_defaults(gates, alone));
   }
   // Offline work ends where it has less than 30 % of the processors that it asked for, over a minute.
@@ -74,7 +76,22 @@ class EvictingNode : public ::testing::Test {
   }
   std::vector<Loss> losses() {
     EXPECT_TRUE(net::testing::run_task(loop, ledger.drain(std::chrono::hours(1))));
-    return read_losses(folder.root()).value().losses;
+    std::vector<Loss> out;
+    std::ifstream file(folder.path("losses.jsonl"));
+    for (std::string line; std::getline(file, line);) {
+      const Json json = Json::parse(line).value();
+      Loss& loss = out.emplace_back();
+      for (const auto& [key, into] : {std::pair("name", &loss.name),
+                                      {"feature", &loss.feature},
+                                      {"reason", &loss.reason},
+                                      {"ended", &loss.ended}}) {
+        *into = json.text_at(key);
+      }
+      loss.memory = model::MemoryBytes{json.at("memory_bytes")->get_int().value_or(0)};
+      loss.lost_core_seconds = json.at("lost_core_seconds")->get_int().value_or(0);
+      loss.ending = std::chrono::milliseconds(json.at("ending_ms")->get_int().value_or(0));
+    }
+    return out;
   }
 
   void pod(const std::string& name, std::int64_t memory_gib, model::Qos qos = model::Qos::kBe) {
