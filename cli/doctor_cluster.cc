@@ -10,7 +10,7 @@
 #include "kube/objects.h"
 #include "manager/capacity/decide.h"
 #include "manager/specs/node_slo.h"
-#include "manager/state/standing.h"
+#include "manager/state/node_permit.h"
 #include "model/isolation.h"
 #include "model/names.h"
 #include "operate/cluster_node.h"
@@ -54,7 +54,7 @@ class ClusterExamination {
     TM_CO_TRY_VOID(
         co_await read_settings(client_, {options_.config_namespace, options_.config_name, options_.limit}, now_));
     in_force_.emplace(now_.maps, options_.zones);
-    read_standing();
+    read_permits();
     co_await ask_kubelets();
     ClusterDoctorReport report;
     report.findings = policy::explain::cluster_findings(found_);
@@ -131,7 +131,7 @@ class ClusterExamination {
   }
 
   // Settings that cannot be used leave all that rests on them unsaid.
-  void read_standing() {
+  void read_permits() {
     std::vector<policy::waterline::NodeLabels> labels;
     for (std::size_t at = 0; at < now_.nodes.size(); ++at) {
       const kube::Node& node = now_.nodes[at];
@@ -143,7 +143,7 @@ class ClusterExamination {
       }
       const manager::Revision& revision = (*settings)->revision;
       labels.push_back({model::NodeName(found_.nodes[at].name), manager::labels_of(node)});
-      stand_of(node, revision, found_.nodes[at]);
+      permit_of(node, revision, found_.nodes[at]);
       age_of_report(node, revision, labels.back().labels, found_.nodes[at]);
       if (at > 0) continue;
       pools_ = revision.tidemark;
@@ -169,23 +169,24 @@ class ClusterExamination {
     return out;
   }
 
-  void stand_of(const kube::Node& node, const manager::Revision& revision, policy::explain::ClusterNode& into) {
-    manager::StandingInputs inputs = manager::left_to_others(node);
+  void permit_of(const kube::Node& node, const manager::Revision& revision, policy::explain::ClusterNode& into) {
+    manager::NodePermitInputs inputs;
+    inputs.left = manager::left_to_others(node);
     inputs.desired = now_.desired ? &*now_.desired : nullptr;
     inputs.desired_known = now_.desired.has_value();
     inputs.overrides = now_.overrides_known();
-    auto standing = manager::stand(node, revision.tidemark, &model::PoolModes::capacity, inputs,
-                                   policy::state::SoldNow(), loop_.clock().wall());
-    into.pool = std::move(standing.pool);
+    auto permit = manager::node_permit(node, revision.tidemark, &model::PoolModes::capacity, inputs,
+                                       policy::state::SoldNow(), loop_.clock().wall());
+    into.pool = std::move(permit.pool);
     // A mode in the settings of the pool is no forgotten order.
-    const bool by_mode = standing.state.decided_by == model::Reason::kStateByMode;
-    const bool on = standing.state.strictest() == model::NodeState::kOn && standing.state.classes_off.empty();
-    if (!on && !by_mode) into.state = std::move(standing.state);
-    into.unheeded = standing.trouble == model::Reason::kStateByLabel ? std::nullopt : standing.trouble;
-    into.unheeded_why = std::move(standing.problem);
-    if (into.unheeded || !standing.watched) return;
-    into.unheeded = standing.watched;
-    into.unheeded_why = std::move(standing.watched_why);
+    const bool by_mode = permit.state.decided_by == model::Reason::kStateByMode;
+    const bool on = permit.state.strictest() == model::NodeState::kOn && permit.state.classes_off.empty();
+    if (!on && !by_mode) into.state = std::move(permit.state);
+    into.unheeded = permit.trouble == model::Reason::kStateByLabel ? std::nullopt : permit.trouble;
+    into.unheeded_why = std::move(permit.problem);
+    if (into.unheeded || !permit.left.reason) return;
+    into.unheeded = permit.left.reason;
+    into.unheeded_why = std::move(permit.left.writer);
   }
 
   void age_of_report(const kube::Node& node, const manager::Revision& revision, std::span<const model::Label> labels,

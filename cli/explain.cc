@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "cli/look_back.h"
-#include "manager/state/standing.h"
+#include "manager/state/node_permit.h"
 #include "operate/explain.h"
 #include "policy/explain/grounds_text.h"
 #include "policy/explain/offer_text.h"
@@ -21,7 +21,7 @@ std::string render_text(const operate::Explanation& explanation) {
   out += policy::explain::render_text(decision.offer, explanation.names());
   out += policy::explain::classes_off_text("kubernetes", decision.kubernetes_off);
   out += policy::explain::classes_off_text("yarn", decision.yarn_off);
-  out += base::cat("state: ", manager::standing_text(decision.standing), "\n");
+  out += base::cat("state: ", manager::node_permit_text(decision.permit), "\n");
   out += policy::explain::render_text(explanation.grounds);
   out += policy::explain::render_text(explanation.sources);
   for (const auto& note : explanation.notes) out += base::cat("note: ", note, "\n");

@@ -27,19 +27,19 @@ struct Sum {
   std::map<std::string, std::size_t> states;  // how many nodes, by word
 };
 
-std::string state_word(const manager::Standing& standing) {
-  return standing.watched ? "left to another writer" : policy::explain::state_words(standing.state);
+std::string state_word(const manager::NodePermit& permit) {
+  return permit.left.reason ? "left to another writer" : policy::explain::state_words(permit.state);
 }
 
 std::map<std::string, Sum> sums_of(const std::vector<ReportedNode>& rows) {
   std::map<std::string, Sum> sums;
   for (const ReportedNode& row : rows) {
-    Sum& sum = sums[row.standing.pool];
+    Sum& sum = sums[row.permit.pool];
     ++sum.nodes;
     sum.different += row.wanted == row.in_force ? 0 : 1;
     sum.in_force += row.in_force;
     sum.wanted += row.wanted;
-    ++sum.states[state_word(row.standing)];
+    ++sum.states[state_word(row.permit)];
   }
   return sums;
 }
@@ -74,8 +74,8 @@ std::string states_text(const NodesReport& report, bool all) {
   }
   std::size_t shown = 0;
   for (const ReportedNode& row : report.nodes) {
-    if (!all && !manager::condition_of(row.standing)) continue;
-    if (++shown <= kShownMax) out += base::cat("  ", row.name, ": ", manager::standing_text(row.standing), "\n");
+    if (!all && !manager::condition_of(row.permit)) continue;
+    if (++shown <= kShownMax) out += base::cat("  ", row.name, ": ", manager::node_permit_text(row.permit), "\n");
   }
   if (shown > kShownMax) out += base::cat("  and ", shown - kShownMax, " more; -o json shows all\n");
   return out;
@@ -96,10 +96,10 @@ std::string difference_text(const NodesReport& report, bool all) {
   for (const ReportedNode& row : report.nodes) {
     if (!all && row.wanted == row.in_force) continue;
     if (++shown > kShownMax) continue;
-    out += base::cat("  ", row.name, " (", state_word(row.standing), "): batch-cpu ",
-                     milli_cores(row.in_force.cpu_milli), " -> ", milli_cores(row.wanted.cpu_milli), ", batch-memory ",
-                     row.in_force.memory_bytes, " -> ", row.wanted.memory_bytes, "  ", row.held ? "stays: " : "",
-                     model::reason_sentence(row.reason), " [", model::reason_id(row.reason), "]\n");
+    out += base::cat("  ", row.name, " (", state_word(row.permit), "): batch-cpu ", milli_cores(row.in_force.cpu_milli),
+                     " -> ", milli_cores(row.wanted.cpu_milli), ", batch-memory ", row.in_force.memory_bytes, " -> ",
+                     row.wanted.memory_bytes, "  ", row.held ? "stays: " : "", model::reason_sentence(row.reason), " [",
+                     model::reason_id(row.reason), "]\n");
   }
   if (shown > kShownMax) out += base::cat("  and ", shown - kShownMax, " more; -o json shows all\n");
   return out;
@@ -139,10 +139,10 @@ Json render_json(const NodesReport& report, operate::ReportOf about) {
   out["pools"] = std::move(pools);
   Json nodes = Json::array();
   for (const ReportedNode& row : report.nodes) {
-    Json entry = Json::object({{"name", Json(row.name)}, {"pool", Json(row.standing.pool)}});
-    entry["state"] = policy::explain::render_json(row.standing.state);
-    entry["writes"] = Json(row.standing.writes());
-    entry["text"] = Json(manager::standing_text(row.standing));
+    Json entry = Json::object({{"name", Json(row.name)}, {"pool", Json(row.permit.pool)}});
+    entry["state"] = policy::explain::render_json(row.permit.state);
+    entry["writes"] = Json(row.permit.writes());
+    entry["text"] = Json(manager::node_permit_text(row.permit));
     if (difference) {
       entry["inForce"] = amounts_json(row.in_force);
       entry["wouldBe"] = amounts_json(row.wanted);

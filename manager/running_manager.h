@@ -72,8 +72,8 @@ class RunningManager final : public Manager {
   // ---- what each part is given of the others ----
 
   // What a node's state rests on beside the node.
-  StandingInputs standing_inputs(const kube::Node& node);
-  Standing standing_of(const kube::Node& node);
+  NodePermitInputs node_permit_inputs(const kube::Node& node);
+  NodePermit node_permit_of(const kube::Node& node);
   // Whether the node's NodeSLO, or NodeMetric, stays as it is.
   bool specs_held(const kube::Node& node, model::Mode model::PoolModes::* mode);
   const policy::waterline::ProfileSettings& profile_settings() const { return settings_.newest().tidemark.profiles; }

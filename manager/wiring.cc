@@ -21,32 +21,28 @@ constexpr double kStateBudgetShare = 0.3;  // of the requests a second
 
 }  // namespace
 
-StandingInputs RunningManager::standing_inputs(const kube::Node& node) {
-  StandingInputs inputs = orders_.inputs();
+NodePermitInputs RunningManager::node_permit_inputs(const kube::Node& node) {
+  NodePermitInputs inputs = orders_.inputs();
   inputs.sold_known = caches().whole();
   budgets_.enter(inputs);
   if (only_observes()) {
-    inputs.only_watched = model::Reason::kStateByManager;
-    return inputs;
+    inputs.left.reason = model::Reason::kStateByManager;
+  } else {
+    inputs.left = contests_.look(node);
   }
-  auto held = contests_.look(node);
-  inputs.only_watched = held.reason;
-  inputs.watched_why = std::move(held.why);
-  inputs.watched_again_after = held.again_after;
-  inputs.objects_left = contests_.left(node);
   return inputs;
 }
 
-Standing RunningManager::standing_of(const kube::Node& node) {
+NodePermit RunningManager::node_permit_of(const kube::Node& node) {
   policy::state::SoldNow sold;
   const auto pods = pods_.by_index(kPodsByNode, std::string(node.meta.name));
   sold = sold_on(pods, node, kube::to_node_snapshot(node, {}, nullptr, nullptr).snapshot);
-  return stand(node, settings_.for_node(node).tidemark, &model::PoolModes::capacity, standing_inputs(node), sold,
-               loop_.clock().wall());
+  return node_permit(node, settings_.for_node(node).tidemark, &model::PoolModes::capacity, node_permit_inputs(node),
+                     sold, loop_.clock().wall());
 }
 
 bool RunningManager::specs_held(const kube::Node& node, model::Mode model::PoolModes::* mode) {
-  return !stand(node, settings_.for_node(node).tidemark, mode, standing_inputs(node), {}, loop_.clock().wall())
+  return !node_permit(node, settings_.for_node(node).tidemark, mode, node_permit_inputs(node), {}, loop_.clock().wall())
               .writes();
 }
 
@@ -67,7 +63,7 @@ OvercommitContext RunningManager::overcommit_context() {
 }
 
 OvercommitHooks RunningManager::overcommit_hooks() {
-  return {.standing = [this](const kube::Node& node) { return standing_inputs(node); },
+  return {.permit = [this](const kube::Node& node) { return node_permit_inputs(node); },
           .waiting = [this] { return &waiting_.state(); },
           .shows = [this] { return only_observes() || may_write(); },
           .before_write = [this](const model::NodeName& node,
@@ -121,7 +117,7 @@ StateContext RunningManager::state_context(kube::Client& client) {
           recorder_,
           interner_,
           nodes_,
-          [this](const kube::Node& node) { return standing_of(node); },
+          [this](const kube::Node& node) { return node_permit_of(node); },
           [this] { return may_write(); },
           [this] { return only_observes() || may_write(); },
           options_.queries_per_second * kStateBudgetShare,

@@ -97,19 +97,20 @@ manager::NodeDecision decided(const ClusterNow& now, const kube::Node& node, con
 manager::NodeDecision decided(const ClusterNow& now, const kube::Node& node, const manager::Revision& revision,
                               const policy::sell::PluginSet& plugins, const base::Clock& clock,
                               const AboutNode& about) {
-  manager::StandingInputs standing = manager::left_to_others(node);
-  standing.desired = now.desired ? &*now.desired : nullptr;
-  standing.desired_known = now.desired.has_value();
-  standing.overrides = now.overrides_known();
-  standing.budgets = now.budgets.state ? &*now.budgets.state : nullptr;
-  standing.budgets_newer = now.budgets.newer;
+  manager::NodePermitInputs permit;
+  permit.left = manager::left_to_others(node);
+  permit.desired = now.desired ? &*now.desired : nullptr;
+  permit.desired_known = now.desired.has_value();
+  permit.overrides = now.overrides_known();
+  permit.budgets = now.budgets.state ? &*now.budgets.state : nullptr;
+  permit.budgets_newer = now.budgets.newer;
   const manager::NodeSurroundings around{.objects = {about.pods, about.metric, about.topology},
                                          .revision = revision,
                                          .plugins = plugins,
                                          .before = {about.state},
                                          .now = clock.wall(),
                                          .mono = clock.monotonic(),
-                                         .standing = std::move(standing),
+                                         .permit = std::move(permit),
                                          .waiting = about.waiting,
                                          .learned = {.expected = about.expected}};
   return manager::decide_node(node, around);

@@ -238,13 +238,14 @@ net::Task<Result<Explanation>> explain_node(net::EventLoop& loop, kube::Client& 
   const base::WallTime now = loop.clock().wall();
   const auto desired =
       read.orders.text ? policy::state::parse_desired(*read.orders.text) : Result<policy::state::DesiredStates>();
-  manager::StandingInputs standing = manager::left_to_others(node);
-  standing.desired = desired ? &*desired : nullptr;
-  standing.desired_known = desired.has_value();
+  manager::NodePermitInputs permit;
+  permit.left = manager::left_to_others(node);
+  permit.desired = desired ? &*desired : nullptr;
+  permit.desired_known = desired.has_value();
   const auto overrides = overrides_in(read.orders);
-  standing.overrides = overrides ? &*overrides : nullptr;
-  standing.budgets = read.budgets.state ? &*read.budgets.state : nullptr;
-  standing.budgets_newer = read.budgets.newer;
+  permit.overrides = overrides ? &*overrides : nullptr;
+  permit.budgets = read.budgets.state ? &*read.budgets.state : nullptr;
+  permit.budgets_newer = read.budgets.newer;
 
   TM_CO_TRY(auto found, manager::effective_settings(read.maps, node, options.zones));
   const auto kept = std::make_shared<const manager::EffectiveSettings>(std::move(found));
@@ -272,7 +273,7 @@ net::Task<Result<Explanation>> explain_node(net::EventLoop& loop, kube::Client& 
       .before = {},
       .now = now,
       .mono = loop.clock().monotonic(),
-      .standing = standing,
+      .permit = permit,
       .waiting = &read.beside.waiting,
       .learned = {.expected = &expected}};
   if (read.manager) {
@@ -283,9 +284,9 @@ net::Task<Result<Explanation>> explain_node(net::EventLoop& loop, kube::Client& 
   around.learned.evicted = evicted_by_side(read, now, around.mono);
   grounds.evictions.side = around.learned.evicted.last_side();
   auto decision = manager::decide_node(node, around);
-  grounds.evictions.guard = decision.standing.guard;
+  grounds.evictions.guard = decision.permit.guard;
   grounds.evictions.known = !read.budgets.newer;
-  const auto* budget = standing.budgets == nullptr ? nullptr : standing.budgets->pool(pool.name);
+  const auto* budget = permit.budgets == nullptr ? nullptr : permit.budgets->pool(pool.name);
   if (budget != nullptr) grounds.evictions.breaker = budget->breaker;
   grounds.young = young_of(options, decision.snapshot, read.on.pods);
 
@@ -316,14 +317,14 @@ net::Task<Result<Explanation>> explain_node(net::EventLoop& loop, kube::Client& 
     notes.insert(notes.end(), more->begin(), more->end());
   }
   std::vector<policy::explain::Source> sources = sources_of(options, read, grounds);
-  if (decision.standing.state.strictest() >= model::NodeState::kDraining) {
+  if (decision.permit.state.strictest() >= model::NodeState::kDraining) {
     notes.emplace_back("the numbers above are what the settings would give if the node were on");
   }
   co_return Explanation{kept, std::move(decision), std::move(grounds), std::move(sources), std::move(notes)};
 }
 
 const policy::sell::OvercommitPlan& Explanation::shown() const {
-  return decision.standing.state.strictest() >= model::NodeState::kDraining ? decision.offer.plan : decision.plan();
+  return decision.permit.state.strictest() >= model::NodeState::kDraining ? decision.offer.plan : decision.plan();
 }
 
 policy::explain::OfferNames Explanation::names() const {
@@ -334,10 +335,10 @@ policy::explain::OfferNames Explanation::names() const {
 Json render_json(const Explanation& explanation) {
   const manager::NodeDecision& decision = explanation.decision;
   Json out = policy::explain::render_json(explanation.shown(), decision.snapshot, decision.strategy());
-  out["state"] = policy::explain::render_json(decision.standing.state);
-  out["state"]["text"] = Json(manager::standing_text(decision.standing));
+  out["state"] = policy::explain::render_json(decision.permit.state);
+  out["state"]["text"] = Json(manager::node_permit_text(decision.permit));
   out["state"]["writes"] = Json(decision.writes());
-  if (decision.standing.watched) out["state"]["watched"] = Json(model::reason_id(*decision.standing.watched));
+  if (decision.permit.left.reason) out["state"]["watched"] = Json(model::reason_id(*decision.permit.left.reason));
   policy::explain::add_json(out, explanation.grounds);
   out["offer"] = policy::explain::render_json(decision.offer, explanation.names());
   if (!decision.kubernetes_off.classes.empty()) {

@@ -130,7 +130,7 @@ net::Task<Result<SettingsPlan>> plan_settings(net::EventLoop& loop, kube::Client
     const auto was = decided(now, node, before->revision, options.plugins, loop.clock(), around);
     const auto is = decided(now, node, *after, options.plugins, loop.clock(), around);
     const auto ends = is.offer.motion ? decided(now, node, *unslewed, options.plugins, loop.clock(), around) : is;
-    if (is.offer.stopped) stopped.insert(is.standing.pool);
+    if (is.offer.stopped) stopped.insert(is.permit.pool);
     moves = moves || is.offer.motion;
     // It offers something, and no report of it is young enough to go by.
     const bool offers = manager::carried_by(node).origin.has_value();

@@ -17,7 +17,7 @@ void add(Offered& sum, const Offered& more) {
 }  // namespace
 
 Offered offered_of(const manager::NodeDecision& decision, const std::string& pool) {
-  const auto& state = decision.standing.state;
+  const auto& state = decision.permit.state;
   const bool off = state.k8s >= model::NodeState::kDraining;
   const auto& plan = off ? decision.plan() : decision.offer.plan;
   // A node that is held stays as it is.

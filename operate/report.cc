@@ -131,12 +131,13 @@ Result<std::vector<ReportedNode>> rows_of(const Seen& seen, const ReportOptions&
     }
     const auto metric = seen.metrics.find(name);
     const auto topology = seen.topologies.find(name);
-    manager::StandingInputs standing = manager::left_to_others(node);
-    standing.desired = seen.desired ? &*seen.desired : nullptr;
-    standing.desired_known = seen.desired.has_value();
-    standing.overrides = seen.overrides ? &*seen.overrides : nullptr;
-    standing.budgets = seen.budgets.state ? &*seen.budgets.state : nullptr;
-    standing.budgets_newer = seen.budgets.newer;
+    manager::NodePermitInputs permit;
+    permit.left = manager::left_to_others(node);
+    permit.desired = seen.desired ? &*seen.desired : nullptr;
+    permit.desired_known = seen.desired.has_value();
+    permit.overrides = seen.overrides ? &*seen.overrides : nullptr;
+    permit.budgets = seen.budgets.state ? &*seen.budgets.state : nullptr;
+    permit.budgets_newer = seen.budgets.newer;
     const manager::NodeSurroundings around{.objects = {bound, metric == seen.metrics.end() ? nullptr : &metric->second,
                                                        topology == seen.topologies.end() ? nullptr : &topology->second},
                                            .revision = settings->revision,
@@ -144,16 +145,16 @@ Result<std::vector<ReportedNode>> rows_of(const Seen& seen, const ReportOptions&
                                            .before = {},
                                            .now = now,
                                            .mono = mono,
-                                           .standing = std::move(standing)};
+                                           .permit = std::move(permit)};
     auto decision = manager::decide_node(node, around);
-    if (!options.pool.empty() && decision.standing.pool != options.pool) continue;
+    if (!options.pool.empty() && decision.permit.pool != options.pool) continue;
     ReportedNode row;
     row.name = name;
     row.in_force = batch_of(decision.snapshot.published);
     row.held = decision.plan().action == policy::sell::PlanAction::kHold;
     row.wanted = row.held ? row.in_force : batch_of(decision.plan().publish);
     row.reason = decision.plan().reason;
-    row.standing = std::move(decision.standing);
+    row.permit = std::move(decision.permit);
     rows.push_back(std::move(row));
   }
   std::ranges::sort(rows, {}, &ReportedNode::name);

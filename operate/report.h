@@ -12,7 +12,7 @@
 #include "base/result.h"
 #include "kube/client.h"
 #include "manager/settings/revision.h"
-#include "manager/state/standing.h"
+#include "manager/state/node_permit.h"
 #include "model/reason.h"
 #include "net/loop.h"
 #include "policy/sell/overcommit/plugins.h"
@@ -44,7 +44,7 @@ struct BatchAmounts {
 };
 struct ReportedNode {
   std::string name;
-  manager::Standing standing;
+  manager::NodePermit permit;
   BatchAmounts in_force;
   BatchAmounts wanted;
   model::Reason reason = model::Reason::kPublished;  // of what is wanted

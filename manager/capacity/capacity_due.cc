@@ -28,7 +28,7 @@ policy::sell::WriteDecision is_taken_back(const NodeDecision& decision) {
   const bool less = lowers(plan.publish, published);
   const bool origin_ends = decision.snapshot.origin && plan.origin && *decision.snapshot.origin != model::Resources{} &&
                            *plan.origin == model::Resources{};
-  if (decision.standing.state.strictest() >= model::NodeState::kDraining && (less || origin_ends)) {
+  if (decision.permit.state.strictest() >= model::NodeState::kDraining && (less || origin_ends)) {
     return {true, model::Reason::kWriteState};
   }
   if (!less || !(decision.offer.stopped || decision.offer.backs_off)) return {};
@@ -70,7 +70,7 @@ policy::sell::WriteDecision worth_a_write(const NodeDecision& decision, std::opt
 }
 
 std::optional<base::Duration> look_again(const NodeDecision& decision, base::WallTime now) {
-  if (!decision.strategy().enabled) return decision.standing.state.again_after;
+  if (!decision.strategy().enabled) return decision.permit.state.again_after;
   const auto& values = decision.strategy().values;
   // Contract 5.6: a node is written again if its last write is older than this.
   using std::chrono::minutes, std::chrono::seconds;
@@ -86,7 +86,7 @@ std::optional<base::Duration> look_again(const NodeDecision& decision, base::Wal
   }
   if (decision.offer.again_after) next = std::clamp<base::Duration>(*decision.offer.again_after, seconds(1), next);
   // When an order ends, or draining is over, to the moment.
-  if (decision.standing.state.again_after) next = std::min(next, *decision.standing.state.again_after);
+  if (decision.permit.state.again_after) next = std::min(next, *decision.permit.state.again_after);
   return next;
 }
 

@@ -248,7 +248,7 @@ std::string keep_books(const kube::Node& node, const NodeSurroundings& around, D
   const auto published = kube::extended_resources(node.allocatable);
   kubernetes.told = {published.batch_cpu.value_or(model::CpuMilli{}),
                      published.batch_memory.value_or(model::MemoryBytes{})};
-  if (around.standing.sold_known) kubernetes.sold.emplace();
+  if (around.permit.sold_known) kubernetes.sold.emplace();
   for (const PodProjection* pod : around.objects.pods) {
     if (pod->batch_request == model::Resources{} || !kubernetes.sold) continue;
     const auto work_class = pod->work_class.view();
@@ -291,12 +291,12 @@ NodeDecision decide_node(const kube::Node& node, const NodeSurroundings& around)
     views.back().warm_up = warm_up_of(*pod, pool, around);
   }
   auto conversion = kube::to_node_snapshot(node, std::move(views), around.objects.metric, around.objects.topology);
-  Standing standing = stand(node, around.revision.tidemark, &model::PoolModes::capacity, around.standing,
-                            sold_on(around.objects.pods, node, conversion.snapshot), around.now);
-  const policy::state::EffectiveState& state = standing.state;
+  NodePermit permit = node_permit(node, around.revision.tidemark, &model::PoolModes::capacity, around.permit,
+                                  sold_on(around.objects.pods, node, conversion.snapshot), around.now);
+  const policy::state::EffectiveState& state = permit.state;
   const auto origin = origin_in_force(conversion.snapshot, state);
   policy::sell::OfferState before = around.before.state;
-  if (around.before.was_observed && standing.writes() && before.motion.offered) {
+  if (around.before.was_observed && permit.writes() && before.motion.offered) {
     start_from(before, origin.value_or(model::Resources{}), around.mono);
   }
   if (!before.arbitrate.looked) before.arbitrate.rejecting = has_oversold_mark(node);
@@ -319,13 +319,13 @@ NodeDecision decide_node(const kube::Node& node, const NodeSurroundings& around)
                                                       policy::state::classes_off(state, basis.yarn.book).taken());
   note_what_others_read(node, conversion.notes);
   if (const auto annotation = strategy_annotation(node)) basis.node.strategy_annotation = *annotation;
-  if (around.standing.overrides != nullptr) {
-    basis.in_force.overrides = policy::state::overrides_of(*around.standing.overrides, standing.pool, around.now);
+  if (around.permit.overrides != nullptr) {
+    basis.in_force.overrides = policy::state::overrides_of(*around.permit.overrides, permit.pool, around.now);
   }
-  basis.in_force.guard = standing.guard;
+  basis.in_force.guard = permit.guard;
   basis.evicted = around.learned.evicted;
   basis.in_force.orders = state;
-  basis.in_force.cuts_only = !standing.may_grow || !around.objects.whole;
+  basis.in_force.cuts_only = !permit.may_grow || !around.objects.whole;
   basis.node.has_yarn_offer = node.meta.annotations.has(model::kYarnOfferAnnotation);
   basis.node.revisions.node = node.meta.resource_version;
   if (around.objects.metric != nullptr) basis.node.revisions.metric = around.objects.metric->meta.resource_version;
@@ -334,7 +334,7 @@ NodeDecision decide_node(const kube::Node& node, const NodeSurroundings& around)
   NodeDecision decision = decide(std::move(conversion.snapshot), std::move(basis), around.revision, around.lines);
   decision.notes = std::move(conversion.notes);
   decision.yarn_drain = drain_of(node, decision, state);
-  decision.standing = std::move(standing);
+  decision.permit = std::move(permit);
   return decision;
 }
 

@@ -15,7 +15,7 @@
 #include "kube/objects.h"
 #include "manager/capacity/pod_projection.h"
 #include "manager/settings/revision.h"
-#include "manager/state/standing.h"
+#include "manager/state/node_permit.h"
 #include "model/node.h"
 #include "model/selector.h"
 #include "policy/sell/offer/offer.h"
@@ -60,7 +60,7 @@ struct NodeSurroundings {
   DecidedBefore before;
   base::WallTime now;
   base::MonotonicTime mono;
-  StandingInputs standing = {};
+  NodePermitInputs permit = {};
   const policy::sell::Waiting* waiting = nullptr;  // pending batch pods; null: not watched
   LearnedOfNode learned = {};
   policy::waterline::LineMemo* lines = nullptr;  // shared by callers that decide many nodes
@@ -121,7 +121,7 @@ struct NodeDecision {
   const policy::waterline::Calendar* calendar = nullptr;  // the pool's
   policy::sell::Offer offer;
   policy::sell::OfferState state;  // to be remembered until the next decision about this node
-  Standing standing;
+  NodePermit permit;
   policy::state::Obeyed obeyed;  // the offer after the state of the node
   // YARN's offer after the state of the node; nullopt: no compliant operator, or nothing to publish.
   std::optional<model::Resources> yarn_offer;
@@ -140,9 +140,9 @@ struct NodeDecision {
   // Whether the node must carry the oversold mark. A withdrawn side sells nothing.
   bool oversold() const {
     return plan().action == policy::sell::PlanAction::kPublish && offer.arbitrate && offer.arbitrate->rejects() &&
-           standing.state.strictest() < model::NodeState::kDraining;
+           permit.state.strictest() < model::NodeState::kDraining;
   }
-  bool writes() const { return obeyed.write && !standing.watched; }
+  bool writes() const { return obeyed.write && !permit.left.reason; }
   const policy::sell::NodeStrategy& strategy() const { return offer.strategy; }
 };
 

@@ -12,7 +12,7 @@ void ObservedSums::take(const model::NodeName& name, const NodeDecision& decisio
   };
   const bool holds = decision.plan().action == policy::sell::PlanAction::kHold;
   const Amounts in_force = amounts(decision.snapshot.published);
-  Node node{decision.standing.pool, holds ? in_force : amounts(decision.plan().publish), in_force, shown};
+  Node node{decision.permit.pool, holds ? in_force : amounts(decision.plan().publish), in_force, shown};
   const auto before = nodes_.find(name);
   if (before != nodes_.end()) {
     if (before->second == node) return;

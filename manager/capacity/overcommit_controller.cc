@@ -34,7 +34,7 @@ WriteEnd end_of(const Result<std::string>& written) {
 // Why what was decided is not on the node, if so.
 std::optional<model::Reason> not_written(const NodeDecision& decision) {
   if (decision.writes()) return std::nullopt;
-  return decision.standing.watched ? *decision.standing.watched : policy::state::reason_of(decision.standing.state);
+  return decision.permit.left.reason ? *decision.permit.left.reason : policy::state::reason_of(decision.permit.state);
 }
 
 // Whether the node's last report says how it is there now: for sums of what is used, which an agent that died must not
@@ -141,7 +141,7 @@ OvercommitController::Decision OvercommitController::decide(const model::NodeNam
       .before = {remembered(node_name, node, revision), observed_.has(node_name)},
       .now = loop_.clock().wall(),
       .mono = loop_.clock().monotonic(),
-      .standing = hooks_.standing(node),
+      .permit = hooks_.permit(node),
       .waiting = hooks_.waiting(),
       .learned = {.expected = &learned.expected,
                   .least_offer =
@@ -292,7 +292,7 @@ bool OvercommitController::takes_away(const kube::Node& node, const Decision& de
 // Excludes temporary orders, and the hypothetical offer of an off node.
 void OvercommitController::learn(const model::NodeName& node_name, const NodeDecision& decision) {
   if (hooks_.learned.least == nullptr || !decision.offer.could || !decision.basis.in_force.overrides.empty()) return;
-  if (decision.standing.state.strictest() != model::NodeState::kOn) return;
+  if (decision.permit.state.strictest() != model::NodeState::kOn) return;
   hooks_.learned.least->learn(node_name, *decision.offer.could, decision.basis.now);
 }
 

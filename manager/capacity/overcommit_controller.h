@@ -68,8 +68,8 @@ enum class WriteEnd : std::uint8_t {
 };
 
 struct OvercommitHooks {
-  // Inputs of a node's state besides the node (manager/state/standing.h).
-  std::function<StandingInputs(const kube::Node&)> standing;
+  // Inputs of a node's state besides the node (manager/state/node_permit.h).
+  std::function<NodePermitInputs(const kube::Node&)> permit;
   std::function<const policy::sell::Waiting*()> waiting;  // batch pods that are not bound
   std::function<bool()> shows;                            // whether this replica exports the metrics by pool
   // Called around each write of a node's amounts, so that writes of other programs can be distinguished from ours.

@@ -107,7 +107,7 @@ void BudgetController::store_changed() {
   wake_.set();
 }
 
-void BudgetController::enter(StandingInputs& inputs) const {
+void BudgetController::enter(NodePermitInputs& inputs) const {
   inputs.budgets = &state_;
   inputs.budgets_newer = newer_;
 }

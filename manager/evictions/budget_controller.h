@@ -18,7 +18,7 @@
 #include "manager/evictions/budget_store.h"
 #include "manager/evictions/eviction_watch.h"
 #include "manager/shared.h"
-#include "manager/state/standing.h"
+#include "manager/state/node_permit.h"
 #include "net/loop.h"
 #include "policy/evict/budget/budget.h"
 
@@ -49,7 +49,7 @@ class BudgetController {
   net::Task<void> begin();
 
   // Valid until the loop runs again.
-  void enter(StandingInputs& inputs) const;
+  void enter(NodePermitInputs& inputs) const;
   const policy::evict::BudgetState& state() const { return state_; }
   const std::optional<policy::evict::OperatorGrants>& stored_grants() const { return store_.stored().grants; }
 

@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 #include "manager/record/decision_fields.h"
-#include "manager/state/standing.h"
+#include "manager/state/node_permit.h"
 
 namespace tidemark::manager {
 namespace {
@@ -106,7 +106,7 @@ DecisionOutcome outcome_of(const NodeDecision& decision) {
 DecisionDone done_of(const NodeDecision& decision, model::Reason why, RecordedResult result, std::string error,
                      std::int64_t epoch) {
   const policy::sell::OvercommitPlan& plan = decision.plan();
-  return {plan.action, plan.publish, standing_text(decision.standing), why, result, std::move(error), epoch};
+  return {plan.action, plan.publish, node_permit_text(decision.permit), why, result, std::move(error), epoch};
 }
 
 std::string outcome_bytes(const DecisionOutcome& outcome) {

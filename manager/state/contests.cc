@@ -9,7 +9,6 @@
 #include "kube/convert.h"
 #include "manager/state/mark_write.h"
 #include "manager/state/other_writer.h"
-#include "manager/state/standing.h"
 
 namespace tidemark::manager {
 namespace {
@@ -176,19 +175,24 @@ policy::state::ContestStep Contests::happens(KeptObject object, const kube::Node
   return step;
 }
 
-Contests::Held Contests::look(const kube::Node& node) {
-  Entry* entry = find(KeptObject::kAmounts, std::string(node.meta.name));
-  if (entry == nullptr) return {};
-  const auto step = happens(KeptObject::kAmounts, node, *entry, ContestEvent::kNothing);
-  if (!entry->contest.standing_back) return {};
-  return {Reason::kContestStanding, step.again_after,
-          entry->writer.empty() ? std::string(kUnnamedWriter) : entry->writer};
+LeftToOthers Contests::look(const kube::Node& node) {
+  LeftToOthers out;
+  if (Entry* entry = find(KeptObject::kAmounts, std::string(node.meta.name))) {
+    const auto step = happens(KeptObject::kAmounts, node, *entry, ContestEvent::kNothing);
+    if (entry->contest.standing_back) {
+      out.reason = Reason::kContestStanding;
+      out.writer = entry->writer.empty() ? std::string(kUnnamedWriter) : entry->writer;
+      out.again_after = step.again_after;
+    }
+  }
+  out.objects = left(node);
+  return out;
 }
 
-Contests::Held Contests::look(KeptObject object, const model::NodeName& name, const ObjectSeen& seen) {
+LeftToOthers Contests::look(KeptObject object, const model::NodeName& name, const ObjectSeen& seen) {
   const kube::Node* node = context_.nodes.find({"", name.value});
   if (node == nullptr || !context_.leading()) return {};
-  if (!begun_) return {Reason::kContestObject, kBeginAgain, ""};
+  if (!begun_) return {.reason = Reason::kContestObject, .writer = "", .again_after = kBeginAgain, .objects = ""};
   Entry* entry = find(object, name.value);
   if (entry == nullptr) return {};
   ContestEvent event = ContestEvent::kNothing;
@@ -201,7 +205,7 @@ Contests::Held Contests::look(KeptObject object, const model::NodeName& name, co
   const auto step = happens(object, *node, *entry, event);
   entry->seen = seen.content;
   if (!entry->contest.standing_back) return {};
-  return {Reason::kContestObject, step.again_after, entry->writer};
+  return {.reason = Reason::kContestObject, .writer = entry->writer, .again_after = step.again_after, .objects = ""};
 }
 
 void Contests::stands_back(KeptObject object, const kube::Node& node, Entry& entry) {
@@ -278,13 +282,13 @@ void Contests::stand_back_again(KeptObject object, const kube::Node& node, std::
 
 void Contests::take_over() {
   context_.nodes.for_each([this](const kube::ObjectKey&, const kube::Node& node) {
-    const StandingInputs said = left_to_others(node);
-    if (said.only_watched == Reason::kContestStanding) stand_back_again(KeptObject::kAmounts, node, said.watched_why);
+    const LeftToOthers said = left_to_others(node);
+    if (said.reason == Reason::kContestStanding) stand_back_again(KeptObject::kAmounts, node, said.writer);
     for (const KeptObject object : kAllKept) {
       const std::string begin = base::cat(info_of(object).resource.kind, " (by ");  // "KIND (by WRITER); …"
-      const auto at = said.objects_left.find(begin);
+      const auto at = said.objects.find(begin);
       if (at == std::string::npos) continue;
-      const std::string_view rest = std::string_view(said.objects_left).substr(at + begin.size());
+      const std::string_view rest = std::string_view(said.objects).substr(at + begin.size());
       const auto end = rest.find(");");
       std::string writer(rest.substr(0, end));
       if (end == std::string_view::npos && writer.ends_with(')')) writer.pop_back();

@@ -21,6 +21,7 @@
 #include "kube/informer.h"
 #include "kube/objects.h"
 #include "kube/recorder.h"
+#include "manager/state/node_permit.h"
 #include "model/names.h"
 #include "model/node.h"
 #include "model/reason.h"
@@ -63,13 +64,8 @@ class Contests {
   void writes(KeptObject object, const model::NodeName& node);
   void wrote(KeptObject object, const model::NodeName& node, std::uint64_t content, std::uint64_t revision);
 
-  struct Held {
-    std::optional<model::Reason> reason;        // kContestStanding, kContestObject: not written
-    std::optional<base::Duration> again_after;  // when time alone may change that
-    std::string why;                            // the other writer
-  };
-  Held look(const kube::Node& node);  // the amounts
-  Held look(KeptObject object, const model::NodeName& node, const ObjectSeen& seen);
+  LeftToOthers look(const kube::Node& node);  // the amounts
+  LeftToOthers look(KeptObject object, const model::NodeName& node, const ObjectSeen& seen);
   // We have no content for the object any more: no second writer is tracked.
   void forget(KeptObject object, const std::string& node);
 

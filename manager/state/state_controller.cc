@@ -35,28 +35,28 @@ constexpr std::array<StateGauge, 4> kGauges{
     StateGauge{"tidemark_nodes_off", "Nodes that sell nothing, at least on one side."}};
 
 // Missing marks and conditions of the node. A node without any order, now or earlier, has none.
-std::optional<StateCondition> condition_due(const kube::Node& node, const Standing& standing) {
-  auto condition = condition_of(standing);
+std::optional<StateCondition> condition_due(const kube::Node& node, const NodePermit& permit) {
+  auto condition = condition_of(permit);
   const bool shown = node.condition(model::kStateCondition) != nullptr;
-  if (!condition && shown) condition = StateCondition{true, "On", standing_text(standing)};
+  if (!condition && shown) condition = StateCondition{true, "On", node_permit_text(permit)};
   if (!condition || carries(node, *condition)) return std::nullopt;
   return condition;
 }
 
 // Whether the node is to carry the taint of one that is oversold; nullopt: nothing of ours is written to it. A node
 // that is only observed loses one that it had: it would keep online pods away for ever.
-std::optional<bool> taint_wanted(const kube::Node& node, const Standing& standing) {
-  if (standing.watched) return std::nullopt;
-  return standing.writes() && standing.taints && has_oversold_mark(node);
+std::optional<bool> taint_wanted(const kube::Node& node, const NodePermit& permit) {
+  if (permit.left.reason) return std::nullopt;
+  return permit.writes() && permit.taints && has_oversold_mark(node);
 }
-bool taint_due(const kube::Node& node, const Standing& standing) {
-  const auto wanted = taint_wanted(node, standing);
+bool taint_due(const kube::Node& node, const NodePermit& permit) {
+  const auto wanted = taint_wanted(node, permit);
   return wanted && *wanted != has_oversold_taint(node);
 }
 
-std::string changes_text(const Standing& standing) {
+std::string changes_text(const NodePermit& permit) {
   std::string text;
-  for (const auto reason : standing.advanced.reasons) {
+  for (const auto reason : permit.advanced.reasons) {
     text += base::cat(text.empty() ? "" : ", ", model::reason_id(reason));
   }
   return text;
@@ -78,7 +78,7 @@ StateController::StateController(net::EventLoop& loop, StateContext context, con
 
 void StateController::node_changed(const std::string& node) {
   const kube::Node* there = context_.nodes.find({"", node});
-  const bool mark = there != nullptr && context_.leading() && !context_.stand(*there).advanced.reasons.empty();
+  const bool mark = there != nullptr && context_.leading() && !context_.permit(*there).advanced.reasons.empty();
   queue_.add(node, mark ? kube::WorkQueue::Urgency::kUrgent : kube::WorkQueue::Urgency::kRoutine);
 }
 
@@ -109,11 +109,11 @@ base::Gauge& StateController::gauge(const Counted& counted) {
   return metrics_.gauge(which.name, which.help, {{"pool", counted.pool}});
 }
 
-void StateController::count(const std::string& node, const Standing* standing) {
+void StateController::count(const std::string& node, const NodePermit* permit) {
   std::optional<Counted> now;
-  if (standing != nullptr) {
-    const NodeState state = standing->watched ? NodeState::kObserve : standing->state.strictest();
-    now = Counted{standing->pool, static_cast<int>(state)};
+  if (permit != nullptr) {
+    const NodeState state = permit->left.reason ? NodeState::kObserve : permit->state.strictest();
+    now = Counted{permit->pool, static_cast<int>(state)};
   }
   const auto before = counted_.find(node);
   if (before != counted_.end()) {
@@ -140,18 +140,18 @@ net::Task<Result<std::optional<base::Duration>>> StateController::settle(model::
     count(name.value, nullptr);
     co_return std::optional<base::Duration>();
   }
-  Standing standing = context_.stand(*node);
-  count(name.value, context_.shows() ? &standing : nullptr);
-  const auto again = standing.state.again_after;
+  NodePermit permit = context_.permit(*node);
+  count(name.value, context_.shows() ? &permit : nullptr);
+  const auto again = permit.state.again_after;
   if (!context_.leading()) co_return again;
-  if (!standing.advanced.reasons.empty()) {
+  if (!permit.advanced.reasons.empty()) {
     TM_CO_TRY(auto place, co_await turn());
     if (!context_.leading()) co_return again;
     TM_CO_TRY_VOID(co_await write_marks(name, std::move(place)));
     // Its condition waits until the marks of others are written.
     co_return std::optional<base::Duration>(kConditionPause);
   }
-  if (condition_due(*node, standing)) {
+  if (condition_due(*node, permit)) {
     TM_CO_TRY(auto place, co_await turn());
     if (!context_.leading()) co_return again;
     TM_CO_TRY_VOID(co_await write_condition(name, std::move(place)));
@@ -159,7 +159,7 @@ net::Task<Result<std::optional<base::Duration>>> StateController::settle(model::
     if (node == nullptr) co_return again;
   }
   // Last: it takes a right of its own, and who lacks that is to lack nothing else.
-  if (!taint_due(*node, standing)) co_return again;
+  if (!taint_due(*node, permit)) co_return again;
   TM_CO_TRY(auto place, co_await turn());
   if (!context_.leading()) co_return again;
   TM_CO_TRY_VOID(co_await write_taint(name, std::move(place)));
@@ -178,14 +178,14 @@ net::Task<Result<void>> StateController::write_marks(model::NodeName name, kube:
   if (!exact || !node) {
     co_return std::unexpected(exact ? std::move(node).error() : std::move(exact).error());
   }
-  Standing standing = context_.stand(*node);
-  if (standing.advanced.reasons.empty() || !context_.leading()) {
+  NodePermit permit = context_.permit(*node);
+  if (permit.advanced.reasons.empty() || !context_.leading()) {
     co_return Result<void>();
   }
-  auto marked = mark_write(*exact, standing.advanced.marks, loop_.clock().wall(), nullptr);
+  auto marked = mark_write(*exact, permit.advanced.marks, loop_.clock().wall(), nullptr);
   kube::WriteOptions options;
   options.subresource = "status";
-  options.note = {model::reason_id(standing.advanced.reasons.front()), mark_json(*exact)};
+  options.note = {model::reason_id(permit.advanced.reasons.front()), mark_json(*exact)};
   options.place = std::move(place);
   const UnderWay under_way(writing_);  // a stop waits for writes, not for those in line
   auto patched = co_await context_.client.patch(kube::kNodes, name.value, kube::PatchType::kJson,
@@ -196,7 +196,7 @@ net::Task<Result<void>> StateController::write_marks(model::NodeName name, kube:
   }
   metrics_.counter("tidemark_manager_state_writes_total", "State marks that the manager wrote onto nodes.").add();
   log_.info("state mark written",
-            {{"node", name.value}, {"state", to_string(marked.label)}, {"why", changes_text(standing)}});
+            {{"node", name.value}, {"state", to_string(marked.label)}, {"why", changes_text(permit)}});
   co_return Result<void>();
 }
 
@@ -208,7 +208,7 @@ net::Task<Result<void>> StateController::write_taint(model::NodeName name, kube:
     co_return std::unexpected(std::move(bytes).error());
   }
   TM_CO_TRY(const kube::Node node, kube::decode_node(*bytes, node_fields(), context_.interner));
-  const auto wanted = taint_wanted(node, context_.stand(node));
+  const auto wanted = taint_wanted(node, context_.permit(node));
   if (!wanted || !context_.leading()) co_return Result<void>();
   TM_CO_TRY(auto patch, taint_patch(*bytes, *wanted));
   if (!patch) co_return Result<void>();
@@ -234,8 +234,8 @@ net::Task<Result<void>> StateController::write_taint(model::NodeName name, kube:
 net::Task<Result<void>> StateController::write_condition(model::NodeName name, kube::Place place) {
   const kube::Node* node = context_.nodes.find({"", name.value});
   if (node == nullptr) co_return Result<void>();
-  const Standing standing = context_.stand(*node);
-  const auto condition = condition_due(*node, standing);
+  const NodePermit permit = context_.permit(*node);
+  const auto condition = condition_due(*node, permit);
   if (!condition) co_return Result<void>();
   const kube::NodeCondition* before = node->condition(model::kStateCondition);
   const bool turned = before == nullptr || before->reason.view() != condition->reason;
@@ -245,7 +245,7 @@ net::Task<Result<void>> StateController::write_condition(model::NodeName name, k
   options.subresource = "status";
   options.place = std::move(place);
   options.note.reason =
-      model::reason_id(standing.watched ? *standing.watched : policy::state::reason_of(standing.state));
+      model::reason_id(permit.left.reason ? *permit.left.reason : policy::state::reason_of(permit.state));
   const UnderWay under_way(writing_);
   auto patched = co_await context_.client.patch(kube::kNodes, name.value, kube::PatchType::kStrategicMerge, body,
                                                 options, context_.write_limit);
@@ -255,7 +255,7 @@ net::Task<Result<void>> StateController::write_condition(model::NodeName name, k
   }
   log_.info("state of a node", {{"node", name.value}, {"state", condition->reason}, {"why", condition->message}});
   if (turned) {
-    const bool worry = condition->reason == kSecondWriter || standing.trouble.has_value();
+    const bool worry = condition->reason == kSecondWriter || permit.trouble.has_value();
     context_.recorder.record({"v1", "Node", "", name.value, uid},
                              worry ? kube::EventSeverity::kWarning : kube::EventSeverity::kNormal,
                              base::cat("CoLocation", condition->reason), condition->message);

@@ -19,7 +19,7 @@
 #include "kube/objects.h"
 #include "kube/recorder.h"
 #include "kube/work_queue.h"
-#include "manager/state/standing.h"
+#include "manager/state/node_permit.h"
 #include "model/names.h"
 #include "net/loop.h"
 
@@ -30,7 +30,7 @@ struct StateContext {
   kube::EventRecorder& recorder;
   kube::Interner& interner;
   const kube::Informer<kube::Node>& nodes;
-  std::function<Standing(const kube::Node&)> stand;
+  std::function<NodePermit(const kube::Node&)> permit;
   std::function<bool()> leading;
   std::function<bool()> shows;     // whether this replica exports the metrics by pool
   double queries_per_second = 10;  // of these writes
@@ -59,7 +59,7 @@ class StateController {
   net::Task<Result<void>> write_taint(model::NodeName name, kube::Place place);
   net::Task<Result<void>> write_condition(model::NodeName name, kube::Place place);
   net::Task<Result<kube::Place>> turn();
-  void count(const std::string& node, const Standing* standing);
+  void count(const std::string& node, const NodePermit* permit);
   base::Gauge& gauge(const Counted& counted);
 
   net::EventLoop& loop_;

@@ -58,8 +58,8 @@ net::Task<void> StateSource::wait_taken() {
   take(maps_.find({ns_, std::string(model::kStateName)}));
 }
 
-StandingInputs StateSource::inputs() const {
-  StandingInputs inputs;
+NodePermitInputs StateSource::inputs() const {
+  NodePermitInputs inputs;
   inputs.desired = state_.desired ? &*state_.desired : nullptr;
   inputs.desired_known = state_.desired.has_value();
   inputs.overrides = overrides_.overrides();

@@ -13,8 +13,8 @@
 #include "kube/objects.h"
 #include "kube/recorder.h"
 #include "manager/shared.h"
+#include "manager/state/node_permit.h"
 #include "manager/state/override_watch.h"
-#include "manager/state/standing.h"
 #include "net/loop.h"
 #include "policy/state/desired.h"
 
@@ -31,7 +31,7 @@ class StateSource {
   bool taken() const { return taken_; }
 
   // Until the loop runs again.
-  StandingInputs inputs() const;
+  NodePermitInputs inputs() const;
   const policy::state::Overrides* overrides() const { return overrides_.overrides(); }  // likewise
   void refresh_metrics() { overrides_.refresh_metrics(); }
 

@@ -524,13 +524,14 @@ TEST_F(StateTest, DrainDoesNotEndWhileTheSoldAmountIsIncomplete) {
   kube::Interner interner;
   const auto node = *kube::decode_node(bytes, node_fields(), interner);
   const policy::state::SoldNow nothing{false, false};
-  StandingInputs inputs;
-  const auto standing = [&] {
-    return stand(node, policy::waterline::TidemarkConfig(), &model::PoolModes::capacity, inputs, nothing, clock.wall());
+  NodePermitInputs inputs;
+  const auto permit = [&] {
+    return node_permit(node, policy::waterline::TidemarkConfig(), &model::PoolModes::capacity, inputs, nothing,
+                       clock.wall());
   };
-  EXPECT_EQ(standing().state.k8s, model::NodeState::kOff);
+  EXPECT_EQ(permit().state.k8s, model::NodeState::kOff);
   inputs.sold_known = false;
-  EXPECT_EQ(standing().state.k8s, model::NodeState::kDraining);
+  EXPECT_EQ(permit().state.k8s, model::NodeState::kDraining);
 }
 
 TEST_F(StateTest, MarksAreWrittenBeforeConditions) {

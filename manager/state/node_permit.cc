@@ -1,4 +1,4 @@
-#include "manager/state/standing.h"
+#include "manager/state/node_permit.h"
 
 #include <algorithm>
 #include <utility>
@@ -40,12 +40,12 @@ std::string_view reason_word(Reason reason) {
 
 }  // namespace
 
-Standing stand(const kube::Node& node, const policy::waterline::TidemarkConfig& config,
-               model::Mode model::PoolModes::* mode, const StandingInputs& inputs, const policy::state::SoldNow& sold,
-               base::WallTime now) {
+NodePermit node_permit(const kube::Node& node, const policy::waterline::TidemarkConfig& config,
+                       model::Mode model::PoolModes::* mode, const NodePermitInputs& inputs,
+                       const policy::state::SoldNow& sold, base::WallTime now) {
   const model::Pool& pool = policy::waterline::pool_of(config, node.meta.labels);
   auto reading = read_marks(mark_of(node));
-  Standing out;
+  NodePermit out;
   out.pool = pool.name;
   out.trouble = reading.trouble;
   out.problem = std::move(reading.problem);
@@ -69,74 +69,71 @@ Standing stand(const kube::Node& node, const policy::waterline::TidemarkConfig& 
   out.budgets_newer = inputs.budgets_newer;
   out.may_grow = (inputs.desired_known || out.advanced.marks.any()) && !inputs.budgets_newer;
   if (inputs.budgets != nullptr) out.guard = policy::evict::guard_of(*inputs.budgets, pool.name);
-  out.watched = inputs.only_watched;
-  if (inputs.watched_again_after && (!out.state.again_after || *inputs.watched_again_after < *out.state.again_after)) {
-    out.state.again_after = inputs.watched_again_after;
+  out.left = inputs.left;
+  if (out.left.again_after && (!out.state.again_after || *out.left.again_after < *out.state.again_after)) {
+    out.state.again_after = out.left.again_after;
   }
-  out.watched_why = inputs.watched_why;
-  out.objects_left = inputs.objects_left;
   return out;
 }
 
-std::string standing_text(const Standing& standing) {
+std::string node_permit_text(const NodePermit& permit) {
   std::string text;
-  if (standing.watched) {
-    text = base::cat(model::reason_sentence(*standing.watched), standing.watched_why.empty() ? "" : ": ",
-                     standing.watched_why, kIfWritten);
+  if (permit.left.reason) {
+    text = base::cat(model::reason_sentence(*permit.left.reason), permit.left.writer.empty() ? "" : ": ",
+                     permit.left.writer, kIfWritten);
   }
-  text += policy::explain::render_text(standing.state);
-  if (standing.guard.stopped) text += base::cat("; ", policy::explain::why(Reason::kBudgetStopped));
-  if (standing.trouble) text += base::cat("; ", model::reason_sentence(*standing.trouble));
-  if (!standing.problem.empty()) text += base::cat(": ", standing.problem);
-  if (!standing.objects_left.empty()) text += base::cat(kObjectsLeft, standing.objects_left);
-  if (standing.budgets_newer) {
+  text += policy::explain::render_text(permit.state);
+  if (permit.guard.stopped) text += base::cat("; ", policy::explain::why(Reason::kBudgetStopped));
+  if (permit.trouble) text += base::cat("; ", model::reason_sentence(*permit.trouble));
+  if (!permit.problem.empty()) text += base::cat(": ", permit.problem);
+  if (!permit.left.objects.empty()) text += base::cat(kObjectsLeft, permit.left.objects);
+  if (permit.budgets_newer) {
     text += kOffersOnlyCutByBudgets;
-  } else if (!standing.may_grow) {
+  } else if (!permit.may_grow) {
     text += kOffersOnlyCut;
   }
   return text;
 }
 
-std::optional<StateCondition> condition_of(const Standing& standing) {
-  const bool said_nothing = !standing.watched && standing.objects_left.empty() && !standing.trouble &&
-                            !standing.guard.stopped && !standing.advanced.marks.any() &&
-                            standing.state.strictest() == model::NodeState::kOn &&
-                            standing.state.decided_by == Reason::kStateDefault;
+std::optional<StateCondition> condition_of(const NodePermit& permit) {
+  const bool said_nothing = !permit.left.reason && permit.left.objects.empty() && !permit.trouble &&
+                            !permit.guard.stopped && !permit.advanced.marks.any() &&
+                            permit.state.strictest() == model::NodeState::kOn &&
+                            permit.state.decided_by == Reason::kStateDefault;
   if (said_nothing) return std::nullopt;
   StateCondition condition;
-  condition.message = standing_text(standing);
-  if (standing.watched) {
-    condition.sells = standing.state.k8s == model::NodeState::kOn || standing.state.yarn == model::NodeState::kOn;
+  condition.message = node_permit_text(permit);
+  if (permit.left.reason) {
+    condition.sells = permit.state.k8s == model::NodeState::kOn || permit.state.yarn == model::NodeState::kOn;
     condition.reason = kSecondWriter;
     return condition;
   }
-  condition.sells = standing.state.k8s == model::NodeState::kOn || standing.state.yarn == model::NodeState::kOn;
-  condition.reason = reason_word(policy::state::reason_of(standing.state));
-  if (standing.guard.stopped && condition.sells) {
+  condition.sells = permit.state.k8s == model::NodeState::kOn || permit.state.yarn == model::NodeState::kOn;
+  condition.reason = reason_word(policy::state::reason_of(permit.state));
+  if (permit.guard.stopped && condition.sells) {
     condition.sells = false;
     condition.reason = kEvictionSpike;
   }
   return condition;
 }
 
-StandingInputs left_to_others(const kube::Node& node) {
-  StandingInputs inputs;
+LeftToOthers left_to_others(const kube::Node& node) {
+  LeftToOthers left;
   const kube::NodeCondition* condition = node.condition(model::kStateCondition);
-  if (condition == nullptr) return inputs;
+  if (condition == nullptr) return left;
   const std::string_view message = condition->message.view();
   // "…; left to another writer, and only observed: KIND (WHO); KIND (WHO)"
-  if (const auto left = message.find(kObjectsLeft); left != std::string_view::npos) {
-    std::string_view objects = message.substr(left + kObjectsLeft.size());
-    inputs.objects_left =
-        objects.substr(0, std::min(objects.find(kOffersOnlyCut), objects.find(kOffersOnlyCutByBudgets)));
+  if (const auto at = message.find(kObjectsLeft); at != std::string_view::npos) {
+    std::string_view objects = message.substr(at + kObjectsLeft.size());
+    left.objects = objects.substr(0, std::min(objects.find(kOffersOnlyCut), objects.find(kOffersOnlyCutByBudgets)));
   }
-  if (condition->reason.view() != kSecondWriter) return inputs;
-  inputs.only_watched = Reason::kContestStanding;
+  if (condition->reason.view() != kSecondWriter) return left;
+  left.reason = Reason::kContestStanding;
   // "REASON: WHOM. If it were written: STATE"
   const auto from = message.find(": ");
   const auto to = message.find(kIfWritten);
-  if (from < to && to != std::string_view::npos) inputs.watched_why = message.substr(from + 2, to - from - 2);
-  return inputs;
+  if (from < to && to != std::string_view::npos) left.writer = message.substr(from + 2, to - from - 2);
+  return left;
 }
 
 bool carries(const kube::Node& node, const StateCondition& condition) {
