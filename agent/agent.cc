@@ -247,11 +247,11 @@ class RunningAgent final : public Agent {
       if (rules_.look(loop_.clock().wall())) protect_.use_rules(rules_.rules());
       protect_.tell_line_ends(rules_.says());
       protect_.observe(measured, tasks, tasks_->groups(), known);
-      tasks_->stand_to_limits(limit_stance(protect_.stands()));
+      tasks_->stand_to_limits(limit_stance(protect_.permits()));
       protect_.tell_copilots(tasks_->limits_say());
       if (!known) continue;
       evicting_.observe(measured, tasks, rules_.rules(), capacity_.memory, rules_.said().word.has_value());
-      recorder_.observe({measured, tasks, protect_.stands(), protect_.suppress_seen(), protect_.classes()});
+      recorder_.observe({measured, tasks, protect_.permits(), protect_.suppress_seen(), protect_.classes()});
       observed_.take(measured, tasks);
       reports_.observe(observed_, capacity_);
       predictions_.observe(observed_, reports_.history());

@@ -40,23 +40,23 @@ void Evicting::use_node(const kube::Node& node) {
 void Evicting::observe(const Measured& measured, const std::shared_ptr<const TaskSnapshot>& tasks,
                        const policy::protect::NodeRules& rules_in_force, model::MemoryBytes node_memory, bool word) {
   const ProtectController& protect = beside_.protect;
-  const policy::state::AgentPermits& stands = protect.stands();
+  const policy::state::AgentPermits& permits = protect.permits();
   constexpr auto kIndex = static_cast<std::size_t>(model::Strategy::kEviction);
   const BesteffortInForce besteffort =
       besteffort_in_force(protect.suppress_seen(), protect.suppress_plan(), protect.container_cpus());
   // Observe mode reads the same as enforce mode. If eviction cannot act at all, a full disk is not scanned.
-  const bool may_act = !stands.off && (stands.permits[kIndex] == policy::state::Permit::kEnforce ||
-                                       stands.permits[kIndex] == policy::state::Permit::kPutBack);
+  const bool may_act = !permits.off && (permits.permits[kIndex] == policy::state::Permit::kEnforce ||
+                                        permits.permits[kIndex] == policy::state::Permit::kPutBack);
   const policy::protect::NodeRules& rules =
       lines_.hold(rules_in_force, beside_.tasks.kubelet(), node_memory, disks_.sights());
   disks_.observe(rules.word && rules.threshold.enable ? rules.word->evict : model::EvictSettings(), *tasks, may_act);
   const std::string* group = group_of_pods();
   controller_.observe({.seen = {protect.facts(), measured, *tasks, rules.threshold, besteffort, &disks_.sights(),
-                                stands.off, stands.withdrawn, left_to_pods(rules.threshold),
+                                permits.off, permits.withdrawn, left_to_pods(rules.threshold),
                                 group != nullptr ? std::string_view(*group) : std::string_view()},
                        .tasks = tasks,
                        .rules = rules,
-                       .permit = stands.permits[kIndex],
+                       .permit = permits.permits[kIndex],
                        .yarn_preempts = take_back_.heard()});
   beside_.protect.tell_eviction(controller_.says(), lines_.says());
   ends_.observe(tasks, word && report_);

@@ -24,7 +24,7 @@ const Enforcer::HeldFile* Enforcer::ours(std::string_view path, linux::File file
   return stands ? &*held : nullptr;
 }
 
-std::optional<std::string_view> Enforcer::standing(std::string_view group, linux::File file) const {
+std::optional<std::string_view> Enforcer::value_in_force(std::string_view group, linux::File file) const {
   const HeldFile* held = ours(group, file);
   return held == nullptr ? std::nullopt : std::optional(first_word(*held->stands));
 }
@@ -37,7 +37,7 @@ Result<void> Enforcer::announce(std::string_view group, linux::File file, std::s
   if (std::ranges::all_of(texts, is_known)) return {};
   std::vector<FoundJournal::Coming> coming;
   for (const std::string& text : texts) coming.push_back({held->id, text});
-  // The journal keeps only the newest values, and the standing value must be one of them.
+  // The journal keeps only the newest values, and the value in force must be one of them.
   coming.push_back({held->id, *held->stands});
   return journal_.will_write(coming);
 }

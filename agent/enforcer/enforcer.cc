@@ -402,9 +402,9 @@ void Enforcer::drop_vanished() {
   });
 }
 
-// Our standing value, if the journal has newer values of the file. The journal keeps few values, and the standing one
-// must survive any number of refused writes.
-std::optional<std::string> Enforcer::standing_unsaid(const Pending& each, linux::Version version) const {
+// Our value in force, if the journal has newer values of the file. The journal keeps few values, and this one must
+// survive any number of refused writes.
+std::optional<std::string> Enforcer::unsaid_in_force(const Pending& each, linux::Version version) const {
   // No journal entry: a weight that the kernel restored and that is checked again with its group's idleness.
   if (!each.file->ours || each.file->id == 0) return std::nullopt;
   const FoundFile& known = journal_.files().at(each.file->id);
@@ -425,7 +425,7 @@ void Enforcer::write_pending() {
     for (const Pending& each : pending_) {
       const linux::Group& group = *each.group->group;
       const linux::Version version = group.version(each.file->file).value_or(linux::Version::kV1);
-      if (auto stands = standing_unsaid(each, version)) coming.push_back({each.file->id, std::move(*stands)});
+      if (auto stands = unsaid_in_force(each, version)) coming.push_back({each.file->id, std::move(*stands)});
       // Both values that write_levelled() may leave.
       const auto first = linux::loosest(each.file->file, version, each.over, each.text);
       if (first && !linux::same_value(each.file->file, version, *first, each.text)) {

@@ -86,15 +86,15 @@ class Enforcer {
   const Enforced& carry_out(std::span<const policy::protect::KnobWrite> wanted, const Permits& permits,
                             bool off = false);
 
-  // Reports a value that the caller just read. If it is not our standing value, the next call checks the file at once.
+  // Reports a value that the caller just read. If it is not ours in force, the next call checks the file at once.
   void saw(std::string_view group, linux::File file, std::int64_t value);
 
-  // ---- for the writer between two calls, over our standing values (agent/reaction) ----
+  // ---- for the writer between two calls, over our values in force (agent/reaction) ----
 
-  // Our standing value, as written. nullopt: there is none, the kernel refused it, or the file is left to another
+  // Our value in force, as written. nullopt: there is none, the kernel refused it, or the file is left to another
   // writer.
-  std::optional<std::string_view> standing(std::string_view group, linux::File file) const;
-  // Adds these values to the journal, since the caller may write each of them. Only valid if standing() has a value.
+  std::optional<std::string_view> value_in_force(std::string_view group, linux::File file) const;
+  // Adds these values to the journal, since the caller may write each of them. Only if value_in_force() has a value.
   Result<void> announce(std::string_view group, linux::File file, std::span<const std::string> texts);
   // Records that the caller wrote one of them: it is now a value of ours. `value`, `cpus`: as in a KnobWrite.
   void wrote(std::string_view group, linux::File file, const std::string& text, std::int64_t value,
@@ -172,7 +172,7 @@ class Enforcer {
   std::optional<std::string> read(const linux::Group& group, linux::File file);  // nullopt also if it cannot be read
   std::string before_ours(std::string_view path, linux::File file, linux::Version version, std::string found);
   void write_pending();
-  std::optional<std::string> standing_unsaid(const Pending& each, linux::Version version) const;
+  std::optional<std::string> unsaid_in_force(const Pending& each, linux::Version version) const;
   void drop_vanished();
   void settle(Pending& pending, linux::WriteReport& report);
   void overwritten(Pending& pending, const std::string& foreign);

@@ -84,7 +84,7 @@ void TaskEnds::look(const TaskSnapshot& tasks) {
   }
   const base::MonotonicTime now = loop_.clock().monotonic();
   const bool told_of_all = std::ranges::all_of(
-      tasks.sources, [](const TaskSnapshot::Source& each) { return each.standing == Standing::kCurrent; });
+      tasks.sources, [](const TaskSnapshot::Source& each) { return each.state == ProviderState::kCurrent; });
   for (const auto& [key, known] : known_) {
     if (known.here || !told_of_all || is_going(key)) continue;
     if (not_finished_ > 0) {

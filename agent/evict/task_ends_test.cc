@@ -34,7 +34,7 @@ struct TaskEndsTest : kube::testing::ClientTest {
       auto snapshot = std::make_shared<TaskSnapshot>();
       snapshot->change = ++change;
       for (const auto& [name, each] : here) snapshot->tasks.push_back({{}, each, std::nullopt, false});
-      snapshot->sources.push_back({"/run/yarn.sock", standing, std::nullopt, here.size()});
+      snapshot->sources.push_back({"/run/yarn.sock", state, std::nullopt, here.size()});
       ends_->observe(snapshot, heard);
       net::testing::run_for(loop, clock, 1s);
     }
@@ -76,7 +76,7 @@ struct TaskEndsTest : kube::testing::ClientTest {
   kube::Interner interner{metrics, "test"};
   std::map<std::string, std::shared_ptr<model::Task>> here;
   std::uint64_t change = 0;
-  Standing standing = Standing::kCurrent;
+  ProviderState state = ProviderState::kCurrent;
   bool heard = true;
   std::optional<TaskEnds> ends_{std::in_place, loop, *client, log, "n1"};
 };
@@ -164,10 +164,10 @@ TEST_F(TaskEndsTest, UnreachedTaskFinishesOrIsKilledOnce) {
 TEST_F(TaskEndsTest, CountsNothingWhileCopilotIsSilent) {
   runs("a");
   seconds(1);
-  standing = Standing::kMissing;
+  state = ProviderState::kMissing;
   ends("a");
   seconds(400);
-  standing = Standing::kCurrent;
+  state = ProviderState::kCurrent;
   seconds(400);
   EXPECT_TRUE(transport.sent.empty());
 }

@@ -6,9 +6,9 @@
 
 namespace tidemark::agent {
 
-copilot::LimitStance limit_stance(const policy::state::AgentPermits& stands) {
-  if (stands.off) return copilot::LimitStance::kOff;
-  switch (stands.permits[static_cast<std::size_t>(model::Strategy::kBatchLimits)]) {
+copilot::LimitStance limit_stance(const policy::state::AgentPermits& permits) {
+  if (permits.off) return copilot::LimitStance::kOff;
+  switch (permits.permits[static_cast<std::size_t>(model::Strategy::kBatchLimits)]) {
     case policy::state::Permit::kKeep:
       return copilot::LimitStance::kKeep;
     case policy::state::Permit::kTighten:  // a limit only tightens, as the permit allows

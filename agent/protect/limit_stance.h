@@ -7,6 +7,6 @@
 
 namespace tidemark::agent {
 
-copilot::LimitStance limit_stance(const policy::state::AgentPermits& stands);
+copilot::LimitStance limit_stance(const policy::state::AgentPermits& permits);
 
 }  // namespace tidemark::agent

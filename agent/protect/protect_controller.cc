@@ -48,11 +48,11 @@ std::vector<std::string> groups_of_online(const TaskSnapshot& snapshot) {
 
 // Strategies that write nothing and will not soon, also if safe start leaves their values as they are. The others are
 // decided without them. For a strategy in `keep` for lack of information, this is unknown too.
-policy::state::ByStrategy<bool> only_observed(const policy::state::AgentPermits& stands) {
+policy::state::ByStrategy<bool> only_observed(const policy::state::AgentPermits& permits) {
   policy::state::ByStrategy<bool> out{};
   for (std::size_t at = 0; at < out.size(); ++at) {
-    const policy::state::Permit permit = stands.permits[at];
-    const bool kept = permit == policy::state::Permit::kKeep && stands.reasons[at] == Reason::kAgentHolds;
+    const policy::state::Permit permit = permits.permits[at];
+    const bool kept = permit == policy::state::Permit::kKeep && permits.reasons[at] == Reason::kAgentHolds;
     out[at] = permit == policy::state::Permit::kPutBack || kept;
   }
   return out;
@@ -200,9 +200,9 @@ void ProtectController::decide() {
   peer_.look(*tasks_, now);
   // First: a new agent may have to begin in safe start from this pass on.
   const bool writes = begin();
-  stands_ = find_permits();
-  const policy::state::AgentPermits& stands = stands_;
-  const policy::state::ByStrategy<bool> observed = only_observed(stands);
+  permits_ = find_permits();
+  const policy::state::AgentPermits& permits = permits_;
+  const policy::state::ByStrategy<bool> observed = only_observed(permits);
   const auto wanted = strategies_.ask({.facts = facts_ ? &*facts_ : nullptr,
                                        .rules = rules_ ? &*rules_ : nullptr,
                                        .measured = measured_,
@@ -210,20 +210,20 @@ void ProtectController::decide() {
                                        .groups = groups_,
                                        .kubelet_static = kubelet_static_,
                                        .known = known_,
-                                       .off = stands.off,
-                                       .limits_cpu_alone = stands.limits_cpu_alone,
+                                       .off = permits.off,
+                                       .limits_cpu_alone = permits.limits_cpu_alone,
                                        .lacks_priority = enforcer_ && enforcer_->lacks(model::Strategy::kCpuPriority),
                                        .observed = observed},
                                       now);
   tell_refused();
-  if (!writes) return show(stands, {});
+  if (!writes) return show(permits, {});
   if (holding_ && now - began_ >= policy::state::kHoldWindow) {
     holding_ = false;
     log_.info("safe start is over: the agent ran for ten minutes without a crash");
   }
   if (ends_ && now - began_ >= policy::state::kHoldWindow) forget_ends();
-  Permits permits = stands.permits;
-  Permit& suppress = permits[static_cast<std::size_t>(model::Strategy::kCpuSuppress)];
+  Permits in_use = permits.permits;
+  Permit& suppress = in_use[static_cast<std::size_t>(model::Strategy::kCpuSuppress)];
   // If off before the strategy's file is known, keep the file that an earlier agent set.
   const bool by_which = rules_ || enforcer_->in_force(model::Strategy::kCpuSuppress) == 0;
   if ((strategies_.suppress_plan().holds || !by_which) && suppress == Permit::kEnforce) suppress = Permit::kKeep;
@@ -234,14 +234,14 @@ void ProtectController::decide() {
     enforcer_->saw(seen.groups.besteffort, linux::File::kCpuQuota, *seen.besteffort_quota_us);
   }
   enforcer_->spare(holding_ && known_ ? groups_of_online(*tasks_) : std::vector<std::string>());
-  const Enforced& enforced = enforcer_->carry_out(wanted, permits, stands.off);
+  const Enforced& enforced = enforcer_->carry_out(wanted, in_use, permits.off);
   tell(enforced);
-  oom_.order(strategies_.oom_plan(), stands.off, stands.permits[static_cast<std::size_t>(model::Strategy::kOomOrder)],
+  oom_.order(strategies_.oom_plan(), permits.off, permits.permits[static_cast<std::size_t>(model::Strategy::kOomOrder)],
              now);
   const bool said = rules_ && rules_->word;
   reaction_.arm(strategies_.suppress_plan(), seen, suppress,
                 said ? rules_->word->modes.of_reaction() : model::Mode::kEnforce, *enforcer_, now);
-  show(stands, enforced);
+  show(permits, enforced);
 }
 
 std::optional<std::int64_t> ProtectController::container_cpus() const {

@@ -83,7 +83,7 @@ class ProtectController {
   void no_thread() { reaction_.no_thread(); }
 
   // The permits of the last decision.
-  const policy::state::AgentPermits& stands() const { return stands_; }
+  const policy::state::AgentPermits& permits() const { return permits_; }
   const NodeFacts* facts() const { return facts_ ? &*facts_ : nullptr; }  // null: the Node is not known yet
   const policy::protect::SuppressObservation& suppress_seen() const { return strategies_.suppress_seen(); }
   // CPU count per container of offline work, if smaller than that of its group: the kubelet's CPU manager is static and
@@ -149,7 +149,7 @@ class ProtectController {
   std::optional<std::uint64_t> looked_at_tasks_;  // TaskSnapshot::change
   bool kubelet_static_ = false;
   bool holding_ = false;
-  policy::state::AgentPermits stands_;
+  policy::state::AgentPermits permits_;
   std::string eviction_says_, evict_lines_, line_ends_, copilots_say_;
   std::string trouble_;  // why nothing can be written
   ToldOnce told_refused_;

@@ -137,7 +137,7 @@ std::int64_t ReactionController::in_force(const policy::protect::SuppressPlan& d
     cpus_text_ = text_of(cpus_);
   }
   if (only_shown) return by_cpus ? std::ssize(decided.cpus) : decided.quota_us;
-  const auto stands = enforcer.standing(seen.groups.besteffort, by_cpus ? File::kCpusetCpus : File::kCpuQuota);
+  const auto stands = enforcer.value_in_force(seen.groups.besteffort, by_cpus ? File::kCpusetCpus : File::kCpuQuota);
   if (!stands) return policy::protect::kNoLimit;
   if (by_cpus) return *stands == cpus_text_ ? std::ssize(cpus_) : policy::protect::kNoLimit;
   return base::parse_int(*stands).value_or(policy::protect::kNoLimit);
@@ -169,7 +169,7 @@ void ReactionController::make_order(bool only_shown) {
 bool ReactionController::announce(Enforcer& enforcer) const {
   const File file = file_of(plan_.policy);
   return std::ranges::all_of(plan_.groups, [&](const std::string& group) {
-    return enforcer.standing(group, file) == order_.over && enforcer.announce(group, file, order_.bytes);
+    return enforcer.value_in_force(group, file) == order_.over && enforcer.announce(group, file, order_.bytes);
   });
 }
 
@@ -182,9 +182,9 @@ std::string_view ReactionController::try_to_arm(const policy::protect::SuppressP
   const bool only_shown = permit == Permit::kPutBack || mode == model::Mode::kObserve;
   plan_ =
       policy::protect::plan_reaction(decided, seen, in_force(decided, seen, only_shown, enforcer), std::move(plan_));
-  if (plan_.standing != policy::protect::ReactionStanding::kReady) {
+  if (plan_.readiness != policy::protect::ReactionReadiness::kReady) {
     reactor_->close_files();
-    return to_string(plan_.standing);
+    return to_string(plan_.readiness);
   }
   if (!pace_.may(now)) return "it reacted too often within a minute";
   if (not_before_ && now < *not_before_) return "it waits for the next decision";

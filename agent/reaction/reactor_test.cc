@@ -30,7 +30,7 @@ class ReactorTest : public ::testing::TestWithParam<Layout> {
     for (const char* each : {"kubepods", "kubepods/burstable", "kubepods/besteffort"}) node.group(each);
     is_v2 = GetParam() == Layout::kV2;
     put_quota("240000");
-    plan.standing = policy::protect::ReactionStanding::kReady;
+    plan.readiness = policy::protect::ReactionReadiness::kReady;
     plan.whole = "kubepods";
     plan.less = {"kubepods/besteffort"};
     order.known = CpuMilli{200};

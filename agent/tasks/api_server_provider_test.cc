@@ -122,7 +122,7 @@ TEST_F(ApiServerProviderTest, FollowsThePodsOfThisNode) {
   create("here", "n1");
   create("elsewhere", "n2");
   begin();
-  EXPECT_EQ(provider->provided().standing, Standing::kCurrent);
+  EXPECT_EQ(provider->provided().state, ProviderState::kCurrent);
   EXPECT_EQ(names(), "here");
   EXPECT_EQ(provider->provided().tasks.at(0)->provider, model::TaskProviderKind::kApiServer);
   const std::string uid = create("later", "n1");
@@ -135,7 +135,7 @@ TEST_F(ApiServerProviderTest, FollowsThePodsOfThisNode) {
 
 TEST_F(ApiServerProviderTest, ANodeWithoutPodsHasNone) {
   begin();
-  EXPECT_EQ(provider->provided().standing, Standing::kCurrent);
+  EXPECT_EQ(provider->provided().state, ProviderState::kCurrent);
   EXPECT_EQ(names(), "");
 }
 
@@ -164,14 +164,14 @@ TEST_F(ApiServerProviderTest, HoldsLastPodsWithoutApiServer) {
   const auto change = provider->provided().change;
   gate->closed = true;
   run_for(4min);
-  EXPECT_EQ(provider->provided().standing, Standing::kCurrent);
+  EXPECT_EQ(provider->provided().state, ProviderState::kCurrent);
   EXPECT_EQ(provider->provided().change, change);
   run_for(8min);  // the watch that was open may be silent for two
-  EXPECT_EQ(provider->provided().standing, Standing::kHeld);
+  EXPECT_EQ(provider->provided().state, ProviderState::kHeld);
   EXPECT_EQ(names(), "a");
   gate->closed = false;
   run_for(1min);
-  EXPECT_EQ(provider->provided().standing, Standing::kCurrent);
+  EXPECT_EQ(provider->provided().state, ProviderState::kCurrent);
 }
 
 // Whose word it is that a pod is gone: a watch tells of a deletion, a list out of an old cache may lack what runs.
@@ -207,7 +207,7 @@ TEST_F(ApiServerProviderTest, NothingIsKnownBeforeFirstList) {
   gate->closed = true;
   begin();
   run_for(10min);
-  EXPECT_EQ(provider->provided().standing, Standing::kWaiting);
+  EXPECT_EQ(provider->provided().state, ProviderState::kWaiting);
   gate->closed = false;
   create("a", "n1");
   run_for(1min);

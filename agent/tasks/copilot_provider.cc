@@ -125,7 +125,7 @@ void CopilotProvider::take(const copilot::ContainerList& list) {
   give_up(false);
   tell_refused(std::move(refused));
   provided_.confirmed = now;
-  stand(Standing::kCurrent);
+  stand(ProviderState::kCurrent);
 }
 
 void CopilotProvider::keep_last_labels(const copilot::Container& said, model::TaskIdentity& identity) const {
@@ -145,13 +145,13 @@ void CopilotProvider::miss() {
     // Most nodes may have no such copilot: if no group could be its own, the agent does not wait for it.
     const bool has_some = std::ranges::any_of(
         config_.parents, [this](const std::string& parent) { return holds_groups(hierarchies_, parent); });
-    return stand(has_some ? Standing::kWaiting : Standing::kMissing);
+    return stand(has_some ? ProviderState::kWaiting : ProviderState::kMissing);
   }
   const base::MonotonicTime until = *provided_.confirmed + config_.hold_max;
-  if (loop_.clock().monotonic() < until) return stand(Standing::kHeld);
+  if (loop_.clock().monotonic() < until) return stand(ProviderState::kHeld);
   for (Held& each : held_) each.unconfirmed = each.unconfirmed.value_or(until);
   give_up(true);
-  stand(held_.empty() ? Standing::kMissing : Standing::kHeld);
+  stand(held_.empty() ? ProviderState::kMissing : ProviderState::kHeld);
 }
 
 // Its group has processes, or cannot be read.
@@ -235,9 +235,9 @@ Result<model::Task> CopilotProvider::task_of(const copilot::Container& container
   return task;
 }
 
-void CopilotProvider::stand(Standing standing) {
-  const bool other = standing != provided_.standing;
-  provided_.standing = standing;
+void CopilotProvider::stand(ProviderState state) {
+  const bool other = state != provided_.state;
+  provided_.state = state;
   if (provide(held_, provided_) || other) ++provided_.change;
 }
 

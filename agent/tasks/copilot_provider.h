@@ -86,7 +86,7 @@ class CopilotProvider final : public TaskProvider {
   void tell_refused(std::vector<std::string> refused);
   void give_up(bool away);
   bool runs(const Held& held);
-  void stand(Standing standing);
+  void stand(ProviderState state);
 
   net::EventLoop& loop_;
   const linux::Hierarchies& hierarchies_;

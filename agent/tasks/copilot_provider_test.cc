@@ -49,7 +49,7 @@ struct CopilotProviderTest : testing::NodeTest {
     for (auto at = lines.find(what); at != std::string::npos; at = lines.find(what, at + 1)) ++times;
     return times;
   }
-  Standing standing() { return provider->provided().standing; }
+  ProviderState state() { return provider->provided().state; }
 
   testing::Copilot yarn;
   std::unique_ptr<net::HttpClient> client;
@@ -60,7 +60,7 @@ TEST_F(CopilotProviderTest, ItsContainersAreOfflineWork) {
   yarn.run("container_e01_1700000000000_0001_01_000002", kParent);
   begin();
   ASSERT_EQ(provider->provided().tasks.size(), 1u);
-  EXPECT_EQ(standing(), Standing::kCurrent);
+  EXPECT_EQ(state(), ProviderState::kCurrent);
   const model::Task& task = *provider->provided().tasks[0];
   EXPECT_EQ(task.kind, model::TaskKind::kCopilotTask);
   EXPECT_EQ(task.path, "kubepods/besteffort/hadoop-yarn/container_e01_1700000000000_0001_01_000002");
@@ -194,7 +194,7 @@ TEST_F(CopilotProviderTest, AcceptsCopilotWithoutOwnLimits) {
   begin();
   run_for(20s);
   EXPECT_EQ(provider->limits_say(), "");
-  EXPECT_EQ(standing(), Standing::kCurrent);
+  EXPECT_EQ(state(), ProviderState::kCurrent);
 }
 
 TEST_F(CopilotProviderTest, AnswersAreBounded) {
@@ -211,7 +211,7 @@ TEST_F(CopilotProviderTest, AnswersAreBounded) {
   yarn.fails = false;
   yarn.name = text;  // another one has come in its place
   run_for(10s);
-  EXPECT_EQ(standing(), Standing::kHeld);
+  EXPECT_EQ(state(), ProviderState::kHeld);
 }
 
 // One bad apple: the others are known, and the log says it once.
@@ -220,7 +220,7 @@ TEST_F(CopilotProviderTest, RefusesOnlyUnreadableContainer) {
   yarn.nonsense = R"({"name":"c2","resources":{"requests":{"cpu":"much"}}})";
   begin();
   run_for(1min);
-  EXPECT_EQ(standing(), Standing::kCurrent);
+  EXPECT_EQ(state(), ProviderState::kCurrent);
   EXPECT_EQ(listed(), "c1@kubepods/besteffort/hadoop-yarn/c1");
   EXPECT_EQ(provider->provided().refused, 1u);
   EXPECT_EQ(told("a copilot's container \\\"c2\\\""), 1u) << lines;
@@ -254,14 +254,14 @@ TEST_F(CopilotProviderTest, AbsentCopilotKeepsItsListForAWhile) {
   begin();
   yarn.fails = true;
   run_for(59s);
-  EXPECT_EQ(standing(), Standing::kHeld);
+  EXPECT_EQ(state(), ProviderState::kHeld);
   EXPECT_EQ(provider->provided().tasks.size(), 1u);
   run_for(1s);
-  EXPECT_EQ(standing(), Standing::kMissing);
+  EXPECT_EQ(state(), ProviderState::kMissing);
   EXPECT_EQ(provider->provided().tasks.size(), 0u);
   yarn.fails = false;
   run_for(10s);
-  EXPECT_EQ(standing(), Standing::kCurrent);
+  EXPECT_EQ(state(), ProviderState::kCurrent);
   EXPECT_EQ(provider->provided().tasks.size(), 1u);
 }
 
@@ -277,20 +277,20 @@ TEST_F(CopilotProviderTest, AbsentCopilotKeepsTasksWithGroups) {
   run_for(59s);
   EXPECT_EQ(provider->provided().unconfirmed, 0u);
   run_for(1s);
-  EXPECT_EQ(standing(), Standing::kHeld);
+  EXPECT_EQ(state(), ProviderState::kHeld);
   EXPECT_EQ(listed(), "c1@kubepods/besteffort/hadoop-yarn/c1? c2@kubepods/besteffort/hadoop-yarn/c2?");
   EXPECT_EQ(provider->provided().tasks.at(0), c1);
   remove("besteffort/hadoop-yarn/c2");
   run_for(10s);
   EXPECT_EQ(listed(), "c1@kubepods/besteffort/hadoop-yarn/c1?");
   run_for(kUnconfirmedFor - 20s);
-  EXPECT_EQ(standing(), Standing::kHeld);
+  EXPECT_EQ(state(), ProviderState::kHeld);
   run_for(10s);
-  EXPECT_EQ(standing(), Standing::kMissing);
+  EXPECT_EQ(state(), ProviderState::kMissing);
   EXPECT_EQ(listed(), "");
   yarn.fails = false;
   run_for(10s);
-  EXPECT_EQ(standing(), Standing::kCurrent);
+  EXPECT_EQ(state(), ProviderState::kCurrent);
 }
 
 // A silent copilot is no sign that its tasks have ended.
@@ -303,11 +303,11 @@ TEST_F(CopilotProviderTest, RunningTasksStayWhileCopilotIsSilent) {
   begin();
   yarn.fails = true;
   run_for(60s + kUnconfirmedFor + 1h);
-  EXPECT_EQ(standing(), Standing::kHeld);
+  EXPECT_EQ(state(), ProviderState::kHeld);
   EXPECT_EQ(listed(), "c1@kubepods/besteffort/hadoop-yarn/c1?");
   runs_in("besteffort/hadoop-yarn/c1", "");
   run_for(10s);
-  EXPECT_EQ(standing(), Standing::kMissing);
+  EXPECT_EQ(state(), ProviderState::kMissing);
   EXPECT_EQ(listed(), "");
 }
 
@@ -319,7 +319,7 @@ TEST_F(CopilotProviderTest, UnlistedTaskStaysAWhileWithItsGroup) {
   begin();
   yarn.containers.erase(yarn.containers.begin());
   run_for(10s);
-  EXPECT_EQ(standing(), Standing::kCurrent);
+  EXPECT_EQ(state(), ProviderState::kCurrent);
   EXPECT_EQ(listed(), "c2@kubepods/besteffort/hadoop-yarn/c2 c1@kubepods/besteffort/hadoop-yarn/c1?");
   yarn.run("c1", kParent);
   run_for(10s);
@@ -339,9 +339,9 @@ TEST_F(CopilotProviderTest, HangingCopilotIsAbsent) {
   begin();
   yarn.hangs = true;
   run_for(12999ms);
-  EXPECT_EQ(standing(), Standing::kCurrent);
+  EXPECT_EQ(state(), ProviderState::kCurrent);
   run_for(1ms);
-  EXPECT_EQ(standing(), Standing::kHeld);
+  EXPECT_EQ(state(), ProviderState::kHeld);
 }
 
 TEST_F(CopilotProviderTest, AwaitsCopilotIfItsGroupsExist) {
@@ -350,10 +350,10 @@ TEST_F(CopilotProviderTest, AwaitsCopilotIfItsGroupsExist) {
   yarn.stop();
   begin();
   run_for(5min);
-  EXPECT_EQ(standing(), Standing::kWaiting);
+  EXPECT_EQ(state(), ProviderState::kWaiting);
   yarn.start();
   run_for(10s);
-  EXPECT_EQ(standing(), Standing::kCurrent);
+  EXPECT_EQ(state(), ProviderState::kCurrent);
   EXPECT_EQ(provider->provided().tasks.size(), 1u);
 }
 
@@ -361,14 +361,14 @@ TEST_F(CopilotProviderTest, DoesNotAwaitCopilotWithoutGroups) {
   yarn.stop();
   begin();
   run_for(1s);
-  EXPECT_EQ(standing(), Standing::kMissing) << "its parent is not even there";
+  EXPECT_EQ(state(), ProviderState::kMissing) << "its parent is not even there";
   yarn.run("c1", kParent);
   make("besteffort/hadoop-yarn/c1");
   run_for(10s);
-  EXPECT_EQ(standing(), Standing::kWaiting) << "it is, and has a container";
+  EXPECT_EQ(state(), ProviderState::kWaiting) << "it is, and has a container";
   yarn.start();
   run_for(10s);
-  EXPECT_EQ(standing(), Standing::kCurrent);
+  EXPECT_EQ(state(), ProviderState::kCurrent);
   EXPECT_EQ(provider->provided().tasks.size(), 1u);
 }
 
@@ -378,7 +378,7 @@ TEST_F(CopilotProviderTest, AnotherCopilotOnTheSocketIsAnotherSource) {
   begin();
   yarn.stop();
   run_for(10s);
-  EXPECT_EQ(standing(), Standing::kHeld);
+  EXPECT_EQ(state(), ProviderState::kHeld);
   yarn.name = "other";
   yarn.start();
   run_for(10s);

@@ -179,15 +179,15 @@ Result<void> HostApplications::set(std::string_view node_slo_spec, base::Monoton
   auto said = read_host_applications(node_slo_spec);
   if (!said) {
     ++provided_.lists_refused;
-    if (provided_.standing != Standing::kHeld) {
-      provided_.standing = Standing::kHeld;
+    if (provided_.state != ProviderState::kHeld) {
+      provided_.state = ProviderState::kHeld;
       ++provided_.change;
     }
     return fail(std::move(said).error());
   }
   provided_.confirmed = now;
-  if (provided_.standing != Standing::kCurrent) {
-    provided_.standing = Standing::kCurrent;
+  if (provided_.state != ProviderState::kCurrent) {
+    provided_.state = ProviderState::kCurrent;
     ++provided_.change;
   }
   if (*said == said_) return {};

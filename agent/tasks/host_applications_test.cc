@@ -111,7 +111,7 @@ TEST_F(HostApplicationsTest, HaveTheirClass) {
 }
 
 TEST_F(HostApplicationsTest, TheSameAgainIsNoChange) {
-  EXPECT_EQ(provider.provided().standing, Standing::kWaiting);
+  EXPECT_EQ(provider.provided().state, ProviderState::kWaiting);
   ASSERT_TRUE(provider.set(one(R"("qos":"LS")"), clock.monotonic()));
   const auto change = provider.provided().change;
   clock.advance(1s);
@@ -120,18 +120,18 @@ TEST_F(HostApplicationsTest, TheSameAgainIsNoChange) {
   EXPECT_EQ(provider.provided().confirmed, clock.monotonic());
   ASSERT_TRUE(provider.set("", clock.monotonic()));
   EXPECT_EQ(listed(), "");
-  EXPECT_EQ(provider.provided().standing, Standing::kCurrent);
+  EXPECT_EQ(provider.provided().state, ProviderState::kCurrent);
 }
 
 // Else one bad word in a NodeSLO keeps a node from being reported after each start.
 TEST_F(HostApplicationsTest, UnreadableNodeSloIsNotAwaitedAtStart) {
   EXPECT_FALSE(provider.set(R"({"hostApplications":[{"name":7}]})", clock.monotonic()));
-  EXPECT_EQ(provider.provided().standing, Standing::kHeld);
+  EXPECT_EQ(provider.provided().state, ProviderState::kHeld);
   EXPECT_EQ(provider.provided().confirmed, std::nullopt);
   EXPECT_EQ(provider.provided().lists_refused, 1u);
   EXPECT_EQ(listed(), "");
   ASSERT_TRUE(provider.set(one(R"("qos":"LS")"), clock.monotonic()));
-  EXPECT_EQ(provider.provided().standing, Standing::kCurrent);
+  EXPECT_EQ(provider.provided().state, ProviderState::kCurrent);
 }
 
 TEST_F(HostApplicationsTest, UnreadableNodeSloKeepsTheLast) {
@@ -143,7 +143,7 @@ TEST_F(HostApplicationsTest, UnreadableNodeSloKeepsTheLast) {
     ASSERT_FALSE(refused) << bad;
     EXPECT_TRUE(refused.error().message.starts_with("hostApplications of a NodeSLO: ")) << refused.error().message;
     EXPECT_EQ(listed(), "app@host-latency-sensitive/app");
-    EXPECT_EQ(provider.provided().standing, Standing::kHeld);
+    EXPECT_EQ(provider.provided().state, ProviderState::kHeld);
   }
   std::string many = R"({"hostApplications":[{"name":"a0"})";
   for (std::size_t i = 1; i <= kHostApplicationsMax; ++i) many += base::cat(R"(,{"name":"a)", i, R"("})");

@@ -100,7 +100,7 @@ void KubeletProvider::take(Pods pods) {
 }
 
 void KubeletProvider::refuse() {
-  if (provided().standing == Standing::kWaiting) go_on_from_before();
+  if (provided().state == ProviderState::kWaiting) go_on_from_before();
   pods_.refuse_list();
 }
 

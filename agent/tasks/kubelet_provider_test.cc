@@ -54,7 +54,7 @@ struct KubeletProviderTest : testing::NodeTest {
     }
     return base::join(texts, " ");
   }
-  Standing standing() { return provider.provided().standing; }
+  ProviderState state() { return provider.provided().state; }
 
   kube::testing::ScriptedTransport transport{loop};
   std::string token = "t1";
@@ -72,7 +72,7 @@ TEST_F(KubeletProviderTest, AsksForPodsAndForNothingElse) {
   EXPECT_EQ(transport.sent[0].request.target, "/pods");
   EXPECT_EQ(transport.sent[0].request.headers.get("authorization"), "Bearer t1");
   EXPECT_EQ(listed(), "etcd-n1 web-7d9c6b5f4-abcde@kubepods/pod11111111-2222-3333-4444-555555555555 etl-exec-1");
-  EXPECT_EQ(standing(), Standing::kCurrent);
+  EXPECT_EQ(state(), ProviderState::kCurrent);
   EXPECT_EQ(provider.provided().tasks[1]->containers[0].path,
             "kubepods/pod11111111-2222-3333-4444-555555555555/cccc3333");
 }
@@ -97,13 +97,13 @@ TEST_F(KubeletProviderTest, ASlowKubeletKeepsTheLastList) {
   begin();
   transport.answers = {{.body = pods({}).body, .delay = 4s}};
   run_for(12999ms);
-  EXPECT_EQ(standing(), Standing::kCurrent);
+  EXPECT_EQ(state(), ProviderState::kCurrent);
   run_for(1ms);
-  EXPECT_EQ(standing(), Standing::kHeld);
+  EXPECT_EQ(state(), ProviderState::kHeld);
   EXPECT_EQ(listed(), "p-u1");
   answer(pods({pod("u2")}));
   run_for(20s);
-  EXPECT_EQ(standing(), Standing::kCurrent);
+  EXPECT_EQ(state(), ProviderState::kCurrent);
   EXPECT_EQ(listed(), "p-u2");
 }
 
@@ -179,13 +179,13 @@ TEST_F(KubeletProviderTest, StartsWithSavedListWithoutAnswer) {
   make("burstable/podu1");
   make("besteffort/podu3");
   begin();
-  EXPECT_EQ(standing(), Standing::kHeld);
+  EXPECT_EQ(state(), ProviderState::kHeld);
   EXPECT_EQ(listed(), "p-u1@kubepods/burstable/podu1 p-u3@kubepods/besteffort/podu3") << "u2 ended meanwhile";
   run_for(5min);
   EXPECT_EQ(listed(), "p-u1@kubepods/burstable/podu1 p-u3@kubepods/besteffort/podu3");
   answer(pods({pod("u3"), pod("u4")}));
   run_for(10s);
-  EXPECT_EQ(standing(), Standing::kCurrent);
+  EXPECT_EQ(state(), ProviderState::kCurrent);
   EXPECT_EQ(listed(), "p-u3@kubepods/besteffort/podu3 p-u4 p-u1@kubepods/burstable/podu1?");
   run_for(kUnconfirmedFor);
   EXPECT_EQ(listed(), "p-u3@kubepods/besteffort/podu3 p-u4");
@@ -195,11 +195,11 @@ TEST_F(KubeletProviderTest, IgnoresSavedListWithoutLivePods) {
   answer({.status = 401});
   make("burstable/podu1");
   begin();
-  EXPECT_EQ(standing(), Standing::kWaiting) << "none was kept";
+  EXPECT_EQ(state(), ProviderState::kWaiting) << "none was kept";
   for (const std::string& list : {pods({pod("u2")}).body, std::string("{"), kNull.body}) {
     kept = list;
     run_for(10s);
-    EXPECT_EQ(standing(), Standing::kWaiting) << list;
+    EXPECT_EQ(state(), ProviderState::kWaiting) << list;
   }
 }
 
@@ -234,7 +234,7 @@ TEST_F(KubeletProviderTest, EmptyListOfNewKubeletKeepsPods) {
     answer(empty);
     run_for(10s);
     EXPECT_EQ(listed(), "p-u1@kubepods/burstable/podu1");
-    EXPECT_EQ(standing(), Standing::kHeld);
+    EXPECT_EQ(state(), ProviderState::kHeld);
   }
 }
 
@@ -247,7 +247,7 @@ TEST_F(KubeletProviderTest, StaticPodListOfNewKubeletKeepsOtherPods) {
   const TaskPointer u1 = provider.provided().tasks.at(1);
   answer(pods({pod("static")}));
   run_for(10s);
-  EXPECT_EQ(standing(), Standing::kCurrent);
+  EXPECT_EQ(state(), ProviderState::kCurrent);
   // u3 has no group: there is nothing of it.
   EXPECT_EQ(listed(), "p-static@kubepods/podstatic p-u1@kubepods/burstable/podu1? p-u2@kubepods/besteffort/podu2?");
   EXPECT_EQ(provider.provided().tasks.at(1), u1);
@@ -295,7 +295,7 @@ TEST_F(KubeletProviderTest, UnconfirmedPodsAreHeldWithTheRest) {
   run_for(10s);
   answer({.status = 500, .body = "no"});
   run_for(5min);
-  EXPECT_EQ(standing(), Standing::kHeld);
+  EXPECT_EQ(state(), ProviderState::kHeld);
   EXPECT_EQ(listed(), "p-u2 p-u1@kubepods/burstable/podu1?");
   answer(pods({pod("u2")}));
   run_for(10s);
@@ -324,17 +324,17 @@ TEST_F(KubeletProviderTest, NoPodsAndNoGroupsAreNoPods) {
   remove("burstable/podu1");
   run_for(10s);
   EXPECT_EQ(listed(), "");
-  EXPECT_EQ(standing(), Standing::kCurrent);
+  EXPECT_EQ(state(), ProviderState::kCurrent);
 }
 
 TEST_F(KubeletProviderTest, NothingIsKnownBeforeFirstList) {
   answer(kNull);
   make("burstable/podu1");
   begin();
-  EXPECT_EQ(standing(), Standing::kWaiting);
+  EXPECT_EQ(state(), ProviderState::kWaiting);
   answer({.status = 500, .body = "no"});
   run_for(10s);
-  EXPECT_EQ(standing(), Standing::kWaiting);
+  EXPECT_EQ(state(), ProviderState::kWaiting);
   EXPECT_NE(lines.find("the kubelet answered 500 \\\"no\\\""), std::string::npos) << lines;
 }
 
@@ -355,7 +355,7 @@ TEST_F(KubeletProviderTest, RefusesInvalidList) {
     answer({.body = body});
     run_for(10s);
     EXPECT_EQ(listed(), "p-u1") << body;
-    EXPECT_EQ(standing(), Standing::kHeld) << body;
+    EXPECT_EQ(state(), ProviderState::kHeld) << body;
   }
 }
 
@@ -366,7 +366,7 @@ TEST_F(KubeletProviderTest, UnreadablePodKeepsItsLastVersion) {
   for (int i = 0; i < 3; ++i) {
     run_for(10s);
     EXPECT_EQ(listed(), "p-u1 p-u2");
-    EXPECT_EQ(standing(), Standing::kCurrent);
+    EXPECT_EQ(state(), ProviderState::kCurrent);
   }
   EXPECT_NE(lines.find("a pod cannot be read"), std::string::npos) << lines;
 }
@@ -398,7 +398,7 @@ TEST_F(KubeletProviderTest, RefusesListWithTooManyPods) {
   answer(pods(many));
   run_for(10s);
   EXPECT_EQ(listed(), "p-u1");
-  EXPECT_EQ(standing(), Standing::kHeld);
+  EXPECT_EQ(state(), ProviderState::kHeld);
   EXPECT_NE(lines.find("more than 2048 pods"), std::string::npos) << lines;
 }
 

@@ -92,7 +92,7 @@ std::string_view NodeTasks::limits_say() {
 }
 
 std::string_view NodeTasks::awaited() const {
-  const auto waits = [](const TaskProvider& one) { return one.provided().standing == Standing::kWaiting; };
+  const auto waits = [](const TaskProvider& one) { return one.provided().state == ProviderState::kWaiting; };
   if (kubelet_ && waits(*kubelet_)) return kubelet_->name();
   if (api_server_ && waits(*api_server_)) return api_server_->name();
   if (waits(host_applications_)) return host_applications_.name();

@@ -69,7 +69,7 @@ struct NodeTasksTest : testing::NodeTest {
     tasks->start();
     ASSERT_TRUE(net::testing::run_real_until(loop, [&] {
       for (const auto& source : tasks->snapshot()->sources) {
-        if (source.name != "host applications" && source.standing != Standing::kCurrent) return false;
+        if (source.name != "host applications" && source.state != ProviderState::kCurrent) return false;
       }
       return true;
     })) << lines;
@@ -108,7 +108,7 @@ TEST_F(NodeTasksTest, MergesAllProviders) {
   EXPECT_TRUE(tasks->snapshot()->refused.empty());
   std::vector<std::string> sources;
   for (const auto& each : tasks->snapshot()->sources)
-    sources.push_back(base::cat(each.name, " ", to_string(each.standing)));
+    sources.push_back(base::cat(each.name, " ", to_string(each.state)));
   EXPECT_EQ(base::join(sources, ", "), base::cat("kubelet current, copilot ", yarn.socket(), " current, copilot ",
                                                  other.socket(), " current, host applications current"));
 }

@@ -76,11 +76,11 @@ void PodTasks::place() {
 
 void PodTasks::confirm(base::MonotonicTime now) {
   provided_.confirmed = now;
-  stand(Standing::kCurrent);
+  stand(ProviderState::kCurrent);
 }
 
 void PodTasks::hold() {
-  stand(provided_.confirmed ? Standing::kHeld : Standing::kWaiting);
+  stand(provided_.confirmed ? ProviderState::kHeld : ProviderState::kWaiting);
 }
 
 void PodTasks::refuse_list() {
@@ -88,9 +88,9 @@ void PodTasks::refuse_list() {
   hold();
 }
 
-void PodTasks::stand(Standing standing) {
-  if (provided_.standing == standing) return;
-  provided_.standing = standing;
+void PodTasks::stand(ProviderState state) {
+  if (provided_.state == state) return;
+  provided_.state = state;
   ++provided_.change;
 }
 

@@ -47,7 +47,7 @@ class PodTasks {
   };
   bool has_group(const Held& pod) const { return groups_.find(pod.pod->task.identity.task) != nullptr; }
   void place();
-  void stand(Standing standing);
+  void stand(ProviderState state);
 
   PodGroups& groups_;
   std::vector<Held> held_;  // by uid

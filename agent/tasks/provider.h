@@ -17,13 +17,13 @@ namespace tidemark::agent {
 
 using TaskPointer = std::shared_ptr<const model::Task>;
 
-enum class Standing : std::uint8_t {
+enum class ProviderState : std::uint8_t {
   kWaiting,  // it has not answered yet: an empty list does not mean that there are no tasks
   kCurrent,
   kHeld,     // no credible answer: these are its last tasks
   kMissing,  // for so long that its tasks are dropped: their use counts as the system's
 };
-std::string_view to_string(Standing);
+std::string_view to_string(ProviderState);
 
 // A task that its source no longer lists stays while its group exists: a daemon that has just started lists too little,
 // and one that is away lists nothing. This long, and this many of one source.
@@ -35,7 +35,7 @@ struct ProvidedTasks {
   std::size_t refused = 0;          // of its last list: unreadable entries, or groups outside the allowed ones
   std::optional<base::MonotonicTime> confirmed;  // time of its last credible answer
   std::uint64_t change = 0;                      // changes whenever anything below changes
-  Standing standing = Standing::kWaiting;
+  ProviderState state = ProviderState::kWaiting;
   std::vector<TaskPointer> tasks;  // an unchanged task keeps its pointer
   std::size_t unconfirmed = 0;     // this many at the end of the list
 };

@@ -54,15 +54,15 @@ bool directly_in(std::string_view path, std::string_view group) {
 
 }  // namespace
 
-std::string_view to_string(Standing standing) {
-  switch (standing) {
-    case Standing::kWaiting:
+std::string_view to_string(ProviderState state) {
+  switch (state) {
+    case ProviderState::kWaiting:
       return "waiting";
-    case Standing::kCurrent:
+    case ProviderState::kCurrent:
       return "current";
-    case Standing::kHeld:
+    case ProviderState::kHeld:
       return "held";
-    case Standing::kMissing:
+    case ProviderState::kMissing:
       return "missing";
   }
   return "";
@@ -114,7 +114,7 @@ void TaskList::make() {
   for (std::size_t i = 0; i < providers_.size(); ++i) {
     const ProvidedTasks& provided = providers_[i]->provided();
     made->sources.push_back(
-        {std::string(providers_[i]->name()), provided.standing, provided.confirmed, provided.tasks.size()});
+        {std::string(providers_[i]->name()), provided.state, provided.confirmed, provided.tasks.size()});
     const std::size_t confirmed = provided.tasks.size() - provided.unconfirmed;
     for (std::size_t at = 0; at < provided.tasks.size(); ++at) {
       claims.push_back({provided.tasks[at], i, at >= confirmed});

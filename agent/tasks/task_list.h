@@ -68,7 +68,7 @@ struct TaskSnapshot {
   std::vector<RefusedTask> refused;
   struct Source {
     std::string name;
-    Standing standing = Standing::kWaiting;
+    ProviderState state = ProviderState::kWaiting;
     std::optional<base::MonotonicTime> confirmed;  // when this snapshot was made
     std::size_t tasks = 0;
   };

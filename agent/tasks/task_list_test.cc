@@ -122,13 +122,13 @@ TEST_F(TaskListTest, TheNearestGroupAboveIsTheOwner) {
 
 TEST_F(TaskListTest, ShowsStatusOfEachProvider) {
   pods.say({"a"});
-  pods.stand(Standing::kHeld);
+  pods.stand(ProviderState::kHeld);
   const auto now = list.snapshot();
   ASSERT_EQ(now->sources.size(), 4u);
   EXPECT_EQ(now->sources[0].name, "kubelet");
-  EXPECT_EQ(now->sources[0].standing, Standing::kHeld);
+  EXPECT_EQ(now->sources[0].state, ProviderState::kHeld);
   EXPECT_EQ(now->sources[0].tasks, 1u);
-  EXPECT_EQ(to_string(now->sources[1].standing), "waiting");
+  EXPECT_EQ(to_string(now->sources[1].state), "waiting");
 }
 
 }  // namespace

@@ -55,7 +55,7 @@ class TakingWriter final : public kube::Writer {
 
 class Tasks final : public TaskProvider {
  public:
-  Tasks() { said_.standing = Standing::kCurrent; }
+  Tasks() { said_.state = ProviderState::kCurrent; }
   std::string_view name() const override { return "kubernetes"; }
   const ProvidedTasks& provided() const override { return said_; }
   void say(std::vector<model::Task> tasks) {

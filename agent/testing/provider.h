@@ -42,8 +42,8 @@ class Provider final : public TaskProvider {
   void confirm(base::MonotonicTime at) { said_.confirmed = at; }
   void refuse(std::size_t entries) { said_.refused = entries; }
   void refuse_list() { ++said_.lists_refused; }
-  void stand(Standing standing) {
-    said_.standing = standing;
+  void stand(ProviderState state) {
+    said_.state = state;
     ++said_.change;
   }
 

@@ -162,15 +162,15 @@ std::optional<base::Duration> Binder::since_eviction() const {
   return loop_.clock().monotonic() - *last_eviction_;
 }
 
-Binder::Standing Binder::standing(const QueuedPod& pod) const {
-  if (!pod.understood) return Standing::kLeftOut;
-  if (!pod.node.empty()) return pod.node == config_.node_name ? Standing::kHasRoom : Standing::kLeftOut;
+Binder::Stage Binder::stage(const QueuedPod& pod) const {
+  if (!pod.understood) return Stage::kLeftOut;
+  if (!pod.node.empty()) return pod.node == config_.node_name ? Stage::kHasRoom : Stage::kLeftOut;
   const auto at = attempts_.find(pod.pod.uid);
-  if (at == attempts_.end()) return pod.leaving ? Standing::kLeftOut : Standing::kWaits;
+  if (at == attempts_.end()) return pod.leaving ? Stage::kLeftOut : Stage::kWaits;
   const Attempt& attempt = at->second;
-  if (attempt.underway) return Standing::kHasRoom;
-  if (attempt.again <= loop_.clock().monotonic()) return pod.leaving ? Standing::kLeftOut : Standing::kWaits;
-  return attempt.keeps_room ? Standing::kHasRoom : Standing::kLeftOut;
+  if (attempt.underway) return Stage::kHasRoom;
+  if (attempt.again <= loop_.clock().monotonic()) return pod.leaving ? Stage::kLeftOut : Stage::kWaits;
+  return attempt.keeps_room ? Stage::kHasRoom : Stage::kLeftOut;
 }
 
 std::optional<base::Duration> Binder::next_retry() const {
@@ -192,9 +192,9 @@ std::optional<base::Duration> Binder::decide(std::vector<Bind>& binds) {
   std::vector<policy::single_node::QueueWaiting> waiting;
   pods_.for_each([&](const kube::ObjectKey&, const QueuedPod& each) {
     all_known = all_known && each.understood;
-    const Standing standing = this->standing(each);
-    if (standing == Standing::kHasRoom) bound.push_back(&each.pod);
-    if (standing == Standing::kWaits) waiting.push_back({&each.pod, now - waiting_since_.at(each.pod.uid)});
+    const Stage stage = this->stage(each);
+    if (stage == Stage::kHasRoom) bound.push_back(&each.pod);
+    if (stage == Stage::kWaits) waiting.push_back({&each.pod, now - waiting_since_.at(each.pod.uid)});
   });
   const QueuedNode* node = node_.find({"", config_.node_name});
   const policy::state::EffectiveState ordered = state_of(node, loop_.clock().wall());
@@ -238,7 +238,7 @@ net::Task<void> Binder::bind_all(std::vector<Bind> binds) {
 
 net::Task<void> Binder::bind(Bind pod) {
   const QueuedPod* now = pods_.find({pod.ns, pod.name});
-  if (now == nullptr || standing(*now) != Standing::kWaits || now->pod.uid != pod.uid) co_return;
+  if (now == nullptr || stage(*now) != Stage::kWaits || now->pod.uid != pod.uid) co_return;
   attempts_.try_emplace(pod.uid, Attempt{true, false, {}, base::Backoff(config_.retry, random_.fork())})
       .first->second.underway = true;
   const auto done = co_await kube::bind_pod(client_.ahead(), pod.ns, pod.name, pod.uid, config_.node_name, kBindLimit);

@@ -56,7 +56,7 @@ class Binder {
     base::MonotonicTime again;  // after a failure
     base::Backoff backoff;
   };
-  enum class Standing { kWaits, kHasRoom, kLeftOut };
+  enum class Stage { kWaits, kHasRoom, kLeftOut };
   struct Bind {
     std::string uid, ns, name;
     policy::single_node::WorkKind kind = policy::single_node::WorkKind::kOnline;
@@ -67,7 +67,7 @@ class Binder {
   void pod_changed(const QueuedPod* before, const QueuedPod* after);
   void follow_waiting(const QueuedPod* before, const QueuedPod* after);
   void evicted(const QueuedPod& pod);
-  Standing standing(const QueuedPod& pod) const;
+  Stage stage(const QueuedPod& pod) const;
   std::optional<base::Duration> next_retry() const;
   std::optional<base::Duration> decide(std::vector<Bind>& binds);  // when time alone changes something
   void show(const policy::single_node::LocalQueuePlan& plan,

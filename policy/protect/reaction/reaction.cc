@@ -18,13 +18,13 @@ constexpr std::int64_t up(std::int64_t amount, std::int64_t unit) {
   return (amount + unit - 1) / unit;
 }
 
-ReactionStanding standing_of(const SuppressPlan& decided, const SuppressObservation& seen, std::int64_t in_force) {
-  if (seen.node_off) return ReactionStanding::kNodeOff;
-  if (!decided.policy) return ReactionStanding::kNothingHeld;
-  if (decided.holds || !decided.room) return ReactionStanding::kNotKnown;
-  if (decided.each || in_force <= 0) return ReactionStanding::kNothingHeld;
-  if (*decided.policy == SuppressPolicy::kCpuset && seen.kubelet_static) return ReactionStanding::kContainers;
-  return ReactionStanding::kReady;
+ReactionReadiness readiness_of(const SuppressPlan& decided, const SuppressObservation& seen, std::int64_t in_force) {
+  if (seen.node_off) return ReactionReadiness::kNodeOff;
+  if (!decided.policy) return ReactionReadiness::kNothingHeld;
+  if (decided.holds || !decided.room) return ReactionReadiness::kNotKnown;
+  if (decided.each || in_force <= 0) return ReactionReadiness::kNothingHeld;
+  if (*decided.policy == SuppressPolicy::kCpuset && seen.kubelet_static) return ReactionReadiness::kContainers;
+  return ReactionReadiness::kReady;
 }
 
 // Reuses the present texts: each second they are the same.
@@ -143,21 +143,21 @@ void take_steps(const SuppressPlan& decided, const SuppressObservation& seen, Re
 
 }  // namespace
 
-std::string_view to_string(ReactionStanding standing) {
-  switch (standing) {
-    case ReactionStanding::kReady:
+std::string_view to_string(ReactionReadiness readiness) {
+  switch (readiness) {
+    case ReactionReadiness::kReady:
       return "ready";
-    case ReactionStanding::kNothingHeld:
+    case ReactionReadiness::kNothingHeld:
       return "nothing is limited";
-    case ReactionStanding::kNodeOff:
+    case ReactionReadiness::kNodeOff:
       return "the node is off";
-    case ReactionStanding::kNotKnown:
+    case ReactionReadiness::kNotKnown:
       return "the room under the threshold is unknown";
-    case ReactionStanding::kContainers:
+    case ReactionReadiness::kContainers:
       return "each container has its own limit";
-    case ReactionStanding::kNothingLess:
+    case ReactionReadiness::kNothingLess:
       return "no step is tighter than the limits in force";
-    case ReactionStanding::kTooManyGroups:
+    case ReactionReadiness::kTooManyGroups:
       return "too many cgroups";
   }
   return "unknown";
@@ -166,20 +166,20 @@ std::string_view to_string(ReactionStanding standing) {
 ReactionPlan plan_reaction(const SuppressPlan& decided, const SuppressObservation& seen, std::int64_t in_force,
                            ReactionPlan spare) {
   ReactionPlan out = std::move(spare);
-  out.standing = standing_of(decided, seen, in_force);
-  if (out.standing != ReactionStanding::kReady) return out;
+  out.readiness = readiness_of(decided, seen, in_force);
+  if (out.readiness != ReactionReadiness::kReady) return out;
   if (above(seen.groups.besteffort).empty()) {
-    out.standing = ReactionStanding::kNotKnown;
+    out.readiness = ReactionReadiness::kNotKnown;
     return out;
   }
   out.policy = *decided.policy;
   out.in_force = in_force;
   if (!take_groups(seen, out) || !take_written(seen, out)) {
-    out.standing = ReactionStanding::kTooManyGroups;
+    out.readiness = ReactionReadiness::kTooManyGroups;
     return out;
   }
   take_steps(decided, seen, out);
-  if (out.steps.empty()) out.standing = ReactionStanding::kNothingLess;
+  if (out.steps.empty()) out.readiness = ReactionReadiness::kNothingLess;
   return out;
 }
 

@@ -39,7 +39,7 @@ inline constexpr std::size_t kReactionCountersMax = 8;
 // Cgroups that are written. Each takes a descriptor and some time of the reaction.
 inline constexpr std::size_t kReactionGroupsMax = 64;
 
-enum class ReactionStanding : std::uint8_t {
+enum class ReactionReadiness : std::uint8_t {
   kReady,
   kNothingHeld,    // suppression is off, or by nothing that it knows
   kNodeOff,        // offline work has its least already
@@ -48,7 +48,7 @@ enum class ReactionStanding : std::uint8_t {
   kNothingLess,    // no step is tighter than the limit in force
   kTooManyGroups,  // to read, or to write
 };
-std::string_view to_string(ReactionStanding);
+std::string_view to_string(ReactionReadiness);
 
 struct ReactionStep {
   model::CpuMilli rise;            // the reaction starts at this rise
@@ -58,7 +58,7 @@ struct ReactionStep {
 };
 
 struct ReactionPlan {
-  ReactionStanding standing = ReactionStanding::kNothingHeld;
+  ReactionReadiness readiness = ReactionReadiness::kNothingHeld;
   std::string whole;              // the kubelet's cgroup of all pods
   std::vector<std::string> less;  // cgroups in it that are not online work; the besteffort cgroup first
   model::CpuMilli known;          // of online work in `whole`, by the decision

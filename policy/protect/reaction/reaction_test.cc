@@ -91,7 +91,7 @@ std::vector<std::string> text_of(const ReactionPlan& plan) {
 TEST(Reaction, HasAStepForEachHalfOfTheNodeAndTheLeast) {
   Busy node;
   const ReactionPlan plan = node.plan();
-  ASSERT_EQ(plan.standing, ReactionStanding::kReady);
+  ASSERT_EQ(plan.readiness, ReactionReadiness::kReady);
   ASSERT_EQ(plan.in_force, 240'000);
   EXPECT_EQ(plan.known.value, 200);
   EXPECT_EQ(plan.whole, "kubepods");
@@ -118,7 +118,7 @@ TEST(Reaction, NeverGoesBelowTheMinimum) {
   node.rules.threshold.cpu_suppress_min_percent = 20;
   EXPECT_EQ(text_of(node.plan()), (std::vector<std::string>{"400m: 200000", "401m: 100000", "1401m: 80000"}));
   node.rules.threshold.cpu_suppress_min_percent = 60;
-  EXPECT_EQ(node.plan().standing, ReactionStanding::kNothingLess);
+  EXPECT_EQ(node.plan().readiness, ReactionReadiness::kNothingLess);
 }
 
 TEST(Reaction, OfflinePodsOutsideTheirCgroupAreNotOnline) {
@@ -128,7 +128,7 @@ TEST(Reaction, OfflinePodsOutsideTheirCgroupAreNotOnline) {
   EXPECT_EQ(plan.less, (std::vector<std::string>{"kubepods/besteffort", "kubepods/burstable/batch"}));
   EXPECT_EQ(plan.known.value, 200);
   for (int i = 0; i < 9; ++i) node.pod("more" + std::to_string(i), KubeQos::kGuaranteed, model::Qos::kBe, 0);
-  EXPECT_EQ(node.plan().standing, ReactionStanding::kTooManyGroups);
+  EXPECT_EQ(node.plan().readiness, ReactionReadiness::kTooManyGroups);
 }
 
 TEST(Reaction, IgnoresTasksOutsideTheKubeletsCgroups) {
@@ -155,22 +155,22 @@ TEST(Reaction, IsNoLessThanTheQuotaOfATaskInTheGroup) {
 }
 
 TEST(Reaction, NeedsAQuota) {
-  const auto standing = [](auto change) {
+  const auto readiness = [](auto change) {
     Busy node;
     change(node);
-    return node.plan().standing;
+    return node.plan().readiness;
   };
-  EXPECT_EQ(standing([](Node& node) { node.rules.threshold.enable = false; }), ReactionStanding::kNothingHeld);
-  EXPECT_EQ(standing([](Node& node) { node.seen.node_off = true; }), ReactionStanding::kNodeOff);
-  EXPECT_EQ(standing([](Node& node) { node.seen.besteffort_quota_us.reset(); }), ReactionStanding::kNothingHeld);
-  EXPECT_EQ(standing([](Node& node) { node.seen.groups.besteffort = "besteffort"; }), ReactionStanding::kNotKnown);
-  EXPECT_EQ(standing([](Node& node) {
+  EXPECT_EQ(readiness([](Node& node) { node.rules.threshold.enable = false; }), ReactionReadiness::kNothingHeld);
+  EXPECT_EQ(readiness([](Node& node) { node.seen.node_off = true; }), ReactionReadiness::kNodeOff);
+  EXPECT_EQ(readiness([](Node& node) { node.seen.besteffort_quota_us.reset(); }), ReactionReadiness::kNothingHeld);
+  EXPECT_EQ(readiness([](Node& node) { node.seen.groups.besteffort = "besteffort"; }), ReactionReadiness::kNotKnown);
+  EXPECT_EQ(readiness([](Node& node) {
               node.by_processors();
               node.seen.kubelet_static = true;
             }),
-            ReactionStanding::kContainers);
+            ReactionReadiness::kContainers);
   Busy node;
-  EXPECT_EQ(plan_reaction(node.decide(), node.seen, kNoLimit).standing, ReactionStanding::kNothingHeld);
+  EXPECT_EQ(plan_reaction(node.decide(), node.seen, kNoLimit).readiness, ReactionReadiness::kNothingHeld);
 }
 
 // 16000 × 65 % − 200 = 10200: eleven processors.
@@ -181,7 +181,7 @@ TEST(Reaction, ByProcessorsItTakesPartsOfWhatIsInForceTheDeepestFirst) {
   node.decided = node.decide();
   ASSERT_EQ(node.decided.cpus.size(), 11u);
   const ReactionPlan plan = plan_reaction(node.decided, node.seen, 11);
-  ASSERT_EQ(plan.standing, ReactionStanding::kReady);
+  ASSERT_EQ(plan.readiness, ReactionReadiness::kReady);
   EXPECT_EQ(plan.groups, (std::vector<std::string>{"kubepods/besteffort/job/c1", "kubepods/besteffort/job/c2",
                                                    "kubepods/besteffort/job", "kubepods/besteffort"}));
   EXPECT_EQ(text_of(plan), (std::vector<std::string>{"1600m: 8", "2201m: 4", "6201m: 2"}));
@@ -199,7 +199,7 @@ TEST(Reaction, CpusetsSkipTheReactionForTooManyCgroups) {
   node.by_processors();
   for (int i = 0; i < 70; ++i) node.seen.groups.containers.push_back("kubepods/besteffort/job/x" + std::to_string(i));
   node.decided = node.decide();
-  EXPECT_EQ(plan_reaction(node.decided, node.seen, 11).standing, ReactionStanding::kTooManyGroups);
+  EXPECT_EQ(plan_reaction(node.decided, node.seen, 11).readiness, ReactionReadiness::kTooManyGroups);
 }
 
 // A step that is no part of what is in force could not be written from the bottom up.
@@ -209,7 +209,7 @@ TEST(Reaction, ByProcessorsAStepIsAPartOfTheOneBefore) {
   node.by_processors();
   node.decided = node.decide();
   node.decided.cpus = {8, 9, 10, 11, 12, 13, 14, 15};
-  EXPECT_EQ(plan_reaction(node.decided, node.seen, 8).standing, ReactionStanding::kNothingLess);
+  EXPECT_EQ(plan_reaction(node.decided, node.seen, 8).readiness, ReactionReadiness::kNothingLess);
 }
 
 // Whatever online work comes to use, no more is left to offline work than the next decision would leave it.
