@@ -26,6 +26,7 @@
 
 namespace tidemark::agent {
 
+// One field for each flag or group of flags.
 struct AgentOptions {
   std::string node_name;
   MachinePlaces places;

@@ -36,6 +36,7 @@ struct ComponentSurroundings {
   std::function<void(model::AuditLine)> audit;  // may be empty
 };
 
+// Wide, because a thread gets all that it needs before it starts.
 struct ComponentConfig {
   std::string name;   // in logs, and of its client
   std::string actor;  // in the audit

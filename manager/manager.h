@@ -23,6 +23,7 @@
 
 namespace tidemark::manager {
 
+// One field for each flag or group of flags.
 struct ManagerOptions {
   ZonesOf zones = [](std::string_view) { return policy::waterline::Zones(); };  // only UTC
   std::string config_namespace = "koordinator-system";

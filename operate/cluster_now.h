@@ -25,6 +25,7 @@
 
 namespace tidemark::operate {
 
+// All objects of a cluster that decisions read: one field for each kind.
 struct ClusterNow {
   ClusterNow() = default;
   ClusterNow(const ClusterNow&) = delete;  // parts of it point into others

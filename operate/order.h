@@ -25,6 +25,7 @@ namespace tidemark::operate {
 
 enum class OrderScope : std::uint8_t { kNode, kPool, kCluster };
 
+// One field for each argument of the commands.
 struct OrderOptions {
   OrderScope scope = OrderScope::kCluster;
   std::vector<std::string> nodes;                          // of kNode

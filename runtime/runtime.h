@@ -20,6 +20,7 @@
 
 namespace tidemark::runtime {
 
+// One field for each flag.
 struct RuntimeOptions {
   std::string node_name;
   std::string data_dir;                // for containers/, logs/ and the socket

@@ -210,9 +210,8 @@ void ProtectController::decide() {
                                        .groups = groups_,
                                        .kubelet_static = kubelet_static_,
                                        .known = known_,
-                                       .off = permits.off,
-                                       .limits_cpu_alone = permits.limits_cpu_alone,
                                        .lacks_priority = enforcer_ && enforcer_->lacks(model::Strategy::kCpuPriority),
+                                       .permits = &permits,
                                        .observed = observed},
                                       now);
   tell_refused();

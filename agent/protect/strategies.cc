@@ -70,7 +70,7 @@ void Strategies::ask_seldom(const StrategyInputs& inputs) {
   priority.cpu_policy = rules.qos.cpu_policy;
   priority.switched_off = machinery_.identity_switched_off;
   priority.rung = policy::protect::priority_knob(machinery_.capabilities);
-  priority.off = inputs.off;
+  priority.off = inputs.permits->off;
   priority.own_groups = machinery_.own_groups;
   auto prioritised = policy::protect::cpu_priority(priority);
   refused_ = std::move(prioritised.refused);
@@ -82,10 +82,11 @@ void Strategies::ask_seldom(const StrategyInputs& inputs) {
   const bool prioritises = !inputs.observed[at(model::Strategy::kCpuPriority)];
   const bool idle = prioritises && policy::protect::offline_runs_idle(priority);
   runs_last_ = prioritises && policy::protect::offline_runs_last(priority);
-  const bool suppressed = (rules.threshold.enable || inputs.off) && !inputs.observed[at(model::Strategy::kCpuSuppress)];
+  const bool suppressed =
+      (rules.threshold.enable || inputs.permits->off) && !inputs.observed[at(model::Strategy::kCpuSuppress)];
   policy::protect::LimitsInput limits;
   limits.tasks = tasks;
-  limits.cpu_alone = inputs.limits_cpu_alone;
+  limits.cpu_alone = inputs.permits->limits_cpu_alone;
   limits.ratio_percent = inputs.facts->normalization_percent;
   limits.oversold_since = inputs.facts->oversold_since;
   limits.quota_suppressed =
@@ -112,8 +113,8 @@ bool Strategies::seldom_due(const StrategyInputs& inputs) {
                   inputs.facts->size.capacity.memory,
                   inputs.facts->oversold_since,
                   inputs.groups->kubepods() != nullptr,
-                  inputs.off,
-                  inputs.limits_cpu_alone,
+                  inputs.permits->off,
+                  inputs.permits->limits_cpu_alone,
                   inputs.observed};
   if (seen_ == seen && rules_ == *inputs.rules) return false;
   seen_ = seen;
@@ -126,7 +127,7 @@ bool Strategies::is_over(const StrategyInputs& inputs, base::MonotonicTime now) 
     return each.task->kind != model::TaskKind::kHostApplication && policy::protect::is_offline(*each.task) &&
            !each.task->terminal();
   });
-  if (!inputs.off || !inputs.known || listed) {
+  if (!inputs.permits->off || !inputs.known || listed) {
     unlisted_.reset();
     return false;
   }
@@ -139,17 +140,17 @@ bool Strategies::is_over(const StrategyInputs& inputs, base::MonotonicTime now) 
 bool Strategies::ask_suppress(const StrategyInputs& inputs, base::MonotonicTime now) {
   if (inputs.measured == nullptr || inputs.tasks == nullptr || inputs.groups == nullptr) return false;
   // Off needs no settings.
-  if (inputs.rules == nullptr && !inputs.off) return false;
+  if (inputs.rules == nullptr && !inputs.permits->off) return false;
   if (is_over(inputs, now)) {
     suppress_state_ = {};
     suppress_plan_ = {};
   } else {
     const bool limits = !inputs.observed[at(model::Strategy::kBatchLimits)];
     const auto refuses_since = limits && inputs.facts != nullptr ? inputs.facts->oversold_since : std::nullopt;
-    const auto& seen =
-        observer_.observe({inputs.facts, *inputs.measured, *inputs.tasks, *inputs.groups, machinery_.capabilities,
-                           inputs.kubelet_static, inputs.off, runs_last_ && !inputs.lacks_priority, refuses_since},
-                          now);
+    const auto& seen = observer_.observe(
+        {inputs.facts, *inputs.measured, *inputs.tasks, *inputs.groups, machinery_.capabilities, inputs.kubelet_static,
+         inputs.permits->off, runs_last_ && !inputs.lacks_priority, refuses_since},
+        now);
     auto step = policy::protect::suppress(
         suppress_state_, seen, inputs.rules != nullptr ? *inputs.rules : unsaid_, now,
         {std::move(suppress_before_), std::move(suppress_plan_), std::move(processors_), std::move(shares_)});

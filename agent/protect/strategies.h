@@ -40,12 +40,11 @@ struct StrategyInputs {
   const Measured* measured = nullptr;
   const TaskSnapshot* tasks = nullptr;
   const PodGroups* groups = nullptr;
-  bool kubelet_static = false;                 // its CPU manager
-  bool known = false;                          // every provider has answered
-  bool off = false;                            // co-location, on this node
-  bool limits_cpu_alone = false;               // AgentPermits
-  bool lacks_priority = false;                 // not all values of CPU priority are in the kernel
-  policy::state::ByStrategy<bool> observed{};  // decided and shown, but not written
+  bool kubelet_static = false;                           // its CPU manager
+  bool known = false;                                    // every provider has answered
+  bool lacks_priority = false;                           // not all values of CPU priority are in the kernel
+  const policy::state::AgentPermits* permits = nullptr;  // not null
+  policy::state::ByStrategy<bool> observed{};            // decided and shown, but not written
 };
 
 class Strategies {

@@ -28,6 +28,7 @@ inline constexpr std::string_view kLocalContainer = "main";
 inline constexpr std::int64_t kRetriesMax = std::numeric_limits<std::int32_t>::max();
 inline constexpr std::int64_t kEndedJobKept_s = std::int64_t{24} * 3600;
 
+// One field for each flag.
 struct RunOptions {
   std::vector<std::string> command;  // not empty
   std::string name;

@@ -62,7 +62,7 @@ struct AuditRm {
   bool operator==(const AuditRm&) const = default;
 };
 
-// What is known of one node.
+// What is known of one node. Wide, because the findings are independent: each reads a few of these facts.
 struct AuditSight {
   std::string node;
   std::string writer;       // field manager of the batch resources; "" if there are none

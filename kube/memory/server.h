@@ -31,6 +31,7 @@ struct StaticToken {
   std::string user;
 };
 
+// One field for each limit of the server.
 struct ServerConfig {
   std::vector<StaticToken> tokens;
   bool client_certificates = true;  // a verified client certificate's common name is the user

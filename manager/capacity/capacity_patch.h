@@ -23,6 +23,7 @@ namespace tidemark::manager {
 // The epoch of the leader that last wrote the node: a former leader finds it and does not write.
 inline constexpr std::string_view kEpochAnnotation = "tidemark.io/capacity-epoch";
 
+// Wide, because all of it is one write: a node never carries the amounts of one decision and the rest of another.
 struct CapacityWrite {
   std::string resource_version;
   model::ExtendedResources publish;  // absent: the key is removed

@@ -23,6 +23,7 @@
 
 namespace tidemark::manager {
 
+// Wide, because the manager hands over its parts here, once.
 struct NodeSpecsOptions {
   double queries_per_second = 30;  // of the whole manager
   std::int64_t query_burst = 50;

@@ -29,6 +29,7 @@
 
 namespace tidemark::manager {
 
+// One field for each flag of the webhooks that their objects depend on.
 struct ConfigurationOptions {
   std::string mutating_name = "koordinator-mutating-webhook-configuration";
   std::string validating_name = "koordinator-validating-webhook-configuration";

@@ -42,6 +42,7 @@ struct WebhookGates {
 };
 WebhookGates webhook_gates(const FeatureGates& features);
 
+// One field for each flag.
 struct WebhookOptions {
   WebhookMode mode = WebhookMode::kAuto;
   std::string listen = "0.0.0.0:9876";

@@ -110,6 +110,7 @@ struct OfflineCpu {
   bool operator==(const OfflineCpu&) const = default;
 };
 
+// Wide, because it has the measured value of each threshold, and all are of one moment.
 struct NodeSeen {
   model::Resources capacity;                            // 0: unknown
   std::optional<model::CpuMilli> cpu;                   // used, now

@@ -50,6 +50,7 @@ struct QueueNode {
 
 enum class WorkKind : std::uint8_t { kOnline, kOffline };
 
+// The fields of a pod that a scheduler reads.
 struct QueuePod {
   std::string uid, ns, name;
   WorkKind kind = WorkKind::kOnline;

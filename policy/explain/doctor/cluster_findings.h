@@ -25,7 +25,8 @@ inline constexpr std::size_t kOrdersShownMax = 8;   // active orders; nodes of f
 // An API server supports kubelets of its own minor version and of the three before.
 inline constexpr std::int64_t kKubeletMinorsMax = 3;
 
-// One node as the API server, its kubelet and the settings describe it.
+// One node as the API server, its kubelet and the settings describe it. Wide, because the findings are independent:
+// each reads a few of these facts.
 struct ClusterNode {
   std::string name;
   bool linux = true;

@@ -89,6 +89,7 @@ struct ProtectionFound {
   bool operator==(const ProtectionFound&) const = default;
 };
 
+// What this machine shows. Wide, because the findings are independent: each reads a few of these facts.
 struct NodeFound {
   GroupLayout layout = GroupLayout::kNone;
   std::optional<evict::GroupDriver> driver;  // by the existing pod cgroups

@@ -34,6 +34,7 @@ struct OfflineGroups {
   std::vector<std::string> containers;  // all below those
 };
 
+// Wide, because each field is a term of the formula or a fact that forbids suppression, and all are of one moment.
 struct SuppressObservation {
   bool node_off = false;  // co-location is off on this node
 
