@@ -190,7 +190,6 @@ class Running final : public Embedded {
       config.acted_on = {"jobs.batch"};
       config.store.history_bytes_max = kHistoryOfOneMachine;
     }
-    config.metrics = &metrics_;
     TM_TRY(api_, kube::memory::Server::open(loop_, log_.named("apiserver"), std::move(config), &workers_));
     // After the folder is ours: whose it is not makes no groups.
     if (options.pods) {

@@ -17,7 +17,6 @@
 #include "kube/memory/output.h"
 #include "kube/memory/registry.h"
 #include "kube/memory/request.h"
-#include "kube/memory/server_metrics.h"
 #include "kube/memory/sqlite_log.h"
 #include "kube/memory/watch_stream.h"
 #include "kube/memory/writes.h"
@@ -74,7 +73,6 @@ struct Server::Impl {
         bodies(event_loop, config),
         lists(event_loop, store, registry, config, bodies),
         writes(event_loop, store, registry, bodies) {
-    if (config.metrics != nullptr) metrics.emplace(*config.metrics, store, event_loop.clock());
     definitions = store.open(kDefinitions);
     store.on_commit([this](int kind, const Change& change) {
       if (kind == definitions) {
@@ -84,7 +82,6 @@ struct Server::Impl {
           registry.apply_crd(*change.object);
       }
       collector.changed(kind, change);
-      if (metrics) metrics->look();
     });
   }
 
@@ -125,10 +122,6 @@ struct Server::Impl {
   }
 
   Task<void> handle(HttpExchange& exchange);
-  Task<void> handle_counted(HttpExchange& exchange) {
-    CountedExchange counted(exchange, *metrics);
-    co_await handle(counted);
-  }
   Answer<void> authenticate(const HttpExchange& exchange, std::string_view path) const;
   Task<void> handle_resource(HttpExchange& exchange, const net::Target& target, const ResourcePath& path);
   Task<void> handle_list(HttpExchange& exchange, const net::Target& target, const ResourcePath& path, KindPtr kind);
@@ -143,7 +136,6 @@ struct Server::Impl {
   Bodies bodies;
   Lists lists;
   Writes writes;
-  std::optional<ServerMetrics> metrics;
   int definitions = 0;
 };
 
@@ -282,13 +274,10 @@ Result<std::unique_ptr<Server>> Server::open(net::EventLoop& loop, base::Log log
     TM_CHECK(workers != nullptr, "a data file needs a worker to write it");
     TM_TRY(disk, SqliteLog::open(config.data_file));
     // The pool runs one batch at a time, since the store sends one at a time.
-    base::Histogram* seconds = config.metrics == nullptr ? nullptr : &log_seconds(*config.metrics);
-    config.store.log = [&loop, workers, seconds, file = disk](std::vector<LogRecord> records) -> Task<Result<void>> {
-      const base::MonotonicTime begin = loop.clock().monotonic();
+    config.store.log = [&loop, workers, file = disk](std::vector<LogRecord> records) -> Task<Result<void>> {
       auto shared = std::make_shared<std::vector<LogRecord>>(std::move(records));
       auto done = co_await workers->run<Result<void>>(loop, [file, shared] { return file->write(*shared); });
       if (!done) co_return fail(std::move(done).error());
-      if (seconds != nullptr) seconds->observe(std::chrono::duration<double>(loop.clock().monotonic() - begin).count());
       co_return std::move(*done);
     };
   }
@@ -307,9 +296,7 @@ Result<std::unique_ptr<Server>> Server::open(net::EventLoop& loop, base::Log log
 }
 
 net::HttpHandler Server::handler() {
-  return [impl = impl_.get()](HttpExchange& exchange) {
-    return impl->metrics ? impl->handle_counted(exchange) : impl->handle(exchange);
-  };
+  return [impl = impl_.get()](HttpExchange& exchange) { return impl->handle(exchange); };
 }
 
 Store& Server::store() {

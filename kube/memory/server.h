@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "base/log.h"
-#include "base/metrics.h"
 #include "base/result.h"
 #include "kube/memory/class_of_priority.h"
 #include "kube/memory/store.h"
@@ -53,7 +52,6 @@ struct ServerConfig {
   std::vector<std::string> acted_on;       // kinds whose controller runs beside this server: "jobs.batch"
   // Priority classes that exist from the start, beside the server's own, because pods that name one may come at once.
   std::vector<ClassOfPriority> priority_classes;
-  base::Registry* metrics = nullptr;  // of the component that serves it; null: none
   StoreConfig store;
 };
 

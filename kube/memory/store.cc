@@ -517,7 +517,6 @@ void Watch::offer(const ChangePtr& change) {
 }
 
 void Watch::overflow() {
-  if (!overflowed_) ++store_->watches_closed_;
   overflowed_ = true;
   clear_queue();  // lets go of what only this reader held
   ready_.set();

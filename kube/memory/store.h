@@ -201,7 +201,6 @@ class Store {
   std::size_t watchers() const { return watchers_; }
   std::size_t history_bytes() const { return history_bytes_; }
   std::size_t watch_queues_bytes() const { return waiting_bytes_; }
-  std::uint64_t watches_closed() const { return watches_closed_; }  // since the start, for having lost changes
 
   // Called for each committed change, after watchers. For the collector.
   void on_commit(std::function<void(int kind, const Change&)> listener) { listener_ = std::move(listener); }
@@ -258,7 +257,6 @@ class Store {
   net::Event work_;
   std::int64_t committed_ = 1;
   std::int64_t allocated_ = 1;
-  std::uint64_t watches_closed_ = 0;
   std::size_t bytes_ = 0;
   std::int64_t staged_bytes_ = 0;  // what the staged writes will add
   std::size_t history_bytes_ = 0;
