@@ -6,7 +6,7 @@
 #include <tuple>
 #include <utility>
 
-#include "policy/sell/ledger/give_way.h"
+#include "policy/sell/ledger/reclaim.h"
 
 namespace tidemark::policy::sell {
 namespace {
@@ -29,14 +29,14 @@ struct One {
   bool known = false;
   Amount held;
   std::vector<Claim::Less> less_timely{};  // the part that the other side's work may displace
-  Amount yields;                           // the part of it that is displaced
+  Amount returns;                          // the part of it that is displaced
   Amount gets;                             // what is due to its waiting work, and kept for it
   std::optional<std::int64_t> waiting;     // the order of that
   std::optional<Amount> waits;             // the waiting amount
   Amount told_now;                         // by its last offer, before classes that are off were subtracted
   Amount may_hand_out;                     // by its offer and the offer it may act on
 
-  Amount stays() const { return held - yields; }
+  Amount stays() const { return held - returns; }
   Amount real(Amount told) const { return {currency.real(told.value)}; }
   Amount told(Amount real) const { return {currency.told(real.value)}; }
 };
@@ -153,12 +153,12 @@ Claim claim_of(const One<Amount>& side, const One<Amount>& other, Amount origin)
 }
 
 template <class Amount>
-void give_way(One<Amount>& k, One<Amount>& y, Amount origin) {
-  const GiveWay way = give_way(origin.value, claim_of(k, y, origin), claim_of(y, k, origin));
-  k.gets = Amount{way.kubernetes.gets};
-  k.yields = Amount{way.kubernetes.yields};
-  y.gets = Amount{way.yarn.gets};
-  y.yields = Amount{way.yarn.yields};
+void reclaim(One<Amount>& k, One<Amount>& y, Amount origin) {
+  const ReclaimPlan plan = plan_reclaim(origin.value, claim_of(k, y, origin), claim_of(y, k, origin));
+  k.gets = Amount{plan.kubernetes.gets};
+  k.returns = Amount{plan.kubernetes.returns};
+  y.gets = Amount{plan.yarn.gets};
+  y.returns = Amount{plan.yarn.returns};
 }
 
 // What the other side takes from this one, and why: what it has, and what is kept for it.
@@ -280,7 +280,7 @@ SideTerms<Amount> strict_side(const One<Amount>& side, const One<Amount>& other,
 template <class Amount>
 void close(SideTerms<Amount>& terms, const One<Amount>& side, const One<Amount>& other) {
   terms.offer = side.told(terms.real);
-  terms.reclaim = other.yields;
+  terms.reclaim = other.returns;
 }
 
 // Each class with its own percent, if classes differ.
@@ -345,7 +345,7 @@ void split_one(Amount origin, const SideBook& kubernetes, const SideBook& yarn, 
   origin = std::max(origin, Amount{0});
   One<Amount> k = read(kubernetes, config.kubernetes, yarn, field);
   One<Amount> y = read(yarn, config.yarn, kubernetes, field);
-  if (config.class_aware) give_way(k, y, origin);
+  if (config.class_aware) reclaim(k, y, origin);
   if (config.mode == model::LedgerMode::kShared) {
     k_terms = shared_side(k, y, origin);
     y_terms = shared_side(y, k, origin);

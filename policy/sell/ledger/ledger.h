@@ -27,14 +27,14 @@
 // known to act on. So a cut is immediate, what it frees is offered only when it is confirmed, and the sum of both
 // offers never exceeds the origin, except after the origin itself has dropped.
 //
-// class-aware (in both modes): less timely work does not block work that waits on the other side (give_way.h: what each
-// side gets for its waiting work, and what it yields for that).
-//   reclaim(side) = yields(side): given back by its least timely class first, published to the side as `keep` by class
+// class-aware (in both modes): less timely work does not block work that waits on the other side (reclaim.h: what each
+// side gets for its waiting work, and what it returns for that).
+//   reclaim(side) = returns(side): given back by its least timely class first, published to the side as `keep` by class
 //   shared   the side is offered no more than what stays, and what is not kept for the other:
-//            offer ≤ max(held − yields, origin − (held − yields) of the other − gets of the other)
-//   strict   due = held − yields + gets + its part of what is idle then
+//            offer ≤ max(held − returns, origin − (held − returns) of the other − gets of the other)
+//   strict   due = held − returns + gets + its part of what is idle then
 // In both the other side grows by what is given back, which is kept for it while its work waits.
-// What a withdrawn side holds stays until it is gone, and yields nothing.
+// What a withdrawn side holds stays until it is gone, and returns nothing.
 #pragma once
 
 #include <array>

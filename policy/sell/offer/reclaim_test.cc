@@ -316,7 +316,7 @@ class World {
   base::MonotonicTime mono_{std::chrono::hours(1)};
 };
 
-TEST(GiveBack, ConvergesWithAnyLag) {
+TEST(Reclaim, ConvergesWithAnyLag) {
   int asked = 0;
   for (std::uint64_t seed = 1; seed <= 250; ++seed) {
     World world(seed);

@@ -1,7 +1,7 @@
-// Decides which work gives way in a class-aware ledger: one resource of one node, in real units.
+// Plans reclaims in a class-aware ledger: one resource of one node, in real units.
 //
-//   gets(side)    what the side is due beyond what may stay, for its waiting work
-//   yields(side)  what its less timely work must give back for that
+//   gets(side)     the amount that the side is due beyond what may stay, for its waiting work
+//   returns(side)  the amount that its less timely work returns for that
 //
 //   needs(side) = the waiting amount, at most what the side may reach (its largest share, and what is not guaranteed to
 //                 the other), once its own work that is less timely than all waiting work is gone
@@ -9,10 +9,10 @@
 // Waiting work is served by its timeliness: the more timely side first, the other from what is left. It gets idle
 // capacity, and the capacity of less timely work: on the other side, and on its own side too if work waits on both. If
 // both are equally timely each gets its fair part (by the smallest shares, else half) of the node, up to what it needs;
-// what one leaves goes to the other. Σ yields = Σ gets − idle: the least timely work gives way first, on whichever
-// side. So nothing is given back that no side can take, and nothing for equally timely work.
+// what one leaves goes to the other. Σ returns = Σ gets − idle: the least timely work returns capacity first, on
+// either side. So nothing is returned that no side can take, and nothing for equally timely work.
 //
-// No memory is needed: what was given back is idle, and the available amount and the due of each side stay the same.
+// No memory is needed: the returned amount is idle, and the available amount and the due of each side stay the same.
 // The remaining request shrinks by it, and never grows.
 #pragma once
 
@@ -37,18 +37,18 @@ struct Claim {
   std::int64_t guaranteed = 0;
   std::int64_t fair_part = 0;  // of the origin, if both waiting works are equally timely
 };
-struct Way {
+struct SideReclaim {
   std::int64_t gets = 0;
-  std::int64_t yields = 0;
-  bool operator==(const Way&) const = default;
+  std::int64_t returns = 0;
+  bool operator==(const SideReclaim&) const = default;
 };
-struct GiveWay {
-  Way kubernetes;
-  Way yarn;
-  bool operator==(const GiveWay&) const = default;
+struct ReclaimPlan {
+  SideReclaim kubernetes;
+  SideReclaim yarn;
+  bool operator==(const ReclaimPlan&) const = default;
 };
 
-// Total; no amount is negative, and no side yields more than its less timely work.
-GiveWay give_way(std::int64_t origin, const Claim& kubernetes, const Claim& yarn);
+// Total; no amount is negative, and no side returns more than its less timely work.
+ReclaimPlan plan_reclaim(std::int64_t origin, const Claim& kubernetes, const Claim& yarn);
 
 }  // namespace tidemark::policy::sell

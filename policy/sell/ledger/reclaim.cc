@@ -1,4 +1,4 @@
-#include "policy/sell/ledger/give_way.h"
+#include "policy/sell/ledger/reclaim.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -15,7 +15,7 @@ struct Side {
   Wide least_timely = 0;  // the part of it that is also less timely than the waiting work of this side
   Wide needs = 0;
   Wide gets = 0;
-  Wide yields = 0;
+  Wide returns = 0;
 
   explicit Side(const Claim& of) : claim(of), held(std::max<std::int64_t>(of.held, 0)) {
     for (const auto& each : of.less_timely) {
@@ -53,9 +53,9 @@ void ask_back(Side& k, Side& y, Wide amount) {
   const auto& of_k = k.claim.less_timely;
   const auto& of_y = y.claim.less_timely;
   const auto take = [&amount](Side& side, const Claim::Less& less) {
-    const Wide most = std::min<Wide>(std::max<std::int64_t>(less.amount, 0), side.less_timely - side.yields);
+    const Wide most = std::min<Wide>(std::max<std::int64_t>(less.amount, 0), side.less_timely - side.returns);
     const Wide part = std::min(most, amount);
-    side.yields += part;
+    side.returns += part;
     amount -= part;
   };
   std::size_t at_k = 0;
@@ -70,13 +70,13 @@ void ask_back(Side& k, Side& y, Wide amount) {
   }
 }
 
-Way way_of(const Side& side) {
-  return {static_cast<std::int64_t>(side.gets), static_cast<std::int64_t>(side.yields)};
+SideReclaim way_of(const Side& side) {
+  return {static_cast<std::int64_t>(side.gets), static_cast<std::int64_t>(side.returns)};
 }
 
 }  // namespace
 
-GiveWay give_way(std::int64_t origin, const Claim& kubernetes, const Claim& yarn) {
+ReclaimPlan plan_reclaim(std::int64_t origin, const Claim& kubernetes, const Claim& yarn) {
   Side k(kubernetes);
   Side y(yarn);
   const Wide all = std::max<std::int64_t>(origin, 0);
