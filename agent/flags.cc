@@ -42,9 +42,7 @@ void declare_flags(base::Flags& flags, AgentOptions& options) {
       .text("peer-namespace", options.peers_namespace,
             "namespace of Koordinator's agent: if a container named koordlet runs there, only observe")
       .placeholder("NAME");
-  flags
-      .text("pod-logs", options.pod_logs,
-            "directory of pod logs, which count as disk use of their pods")
+  flags.text("pod-logs", options.pod_logs, "directory of pod logs, which count as disk use of their pods")
       .placeholder("DIR");
   flags
       .duration("yarn-hold-back", options.yarn_hold_back, base::Duration(0), kHoldBackMax,

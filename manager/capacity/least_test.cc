@@ -62,8 +62,7 @@ TEST_F(LeastTest, GoesOnFromStoredOffers) {
   const std::string map = history_map_name(kLeastKind, history_shard("n1", kHistoryShardsMax));
   const std::string key = history_key("n1");
   Json stored = name_only(map);
-  stored["data"] =
-      Json::object({{key, encode_history({"n1", policy::sell::encode_least(kept), 1}, kLeastVersion)}});
+  stored["data"] = Json::object({{key, encode_history({"n1", policy::sell::encode_least(kept), 1}, kLeastVersion)}});
   must("POST", kConfigPath, stored);
   start();
   report_for("2", 3min);

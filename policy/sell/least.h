@@ -24,7 +24,7 @@ namespace tidemark::policy::sell {
 
 inline constexpr std::int64_t kLeastSamplesMin = 10;
 inline constexpr std::int64_t kLeastShare = 7;
-inline constexpr std::size_t kLeastBytesMax = 256;      // of encode_least()
+inline constexpr std::size_t kLeastBytesMax = 256;  // of encode_least()
 
 struct LeastOffer {
   std::int32_t cpu_milli = -1;  // -1: unknown
