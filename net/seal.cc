@@ -53,6 +53,35 @@ std::string sha256(std::string_view text) {
   return digest;
 }
 
+struct Sha256::Impl {
+  std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context{EVP_MD_CTX_new(), &EVP_MD_CTX_free};
+};
+
+Sha256::Sha256() : impl_(std::make_unique<Impl>()) {
+  TM_CHECK(EVP_DigestInit_ex(impl_->context.get(), EVP_sha256(), nullptr) == 1, "OpenSSL always has SHA-256");
+}
+Sha256::~Sha256() = default;
+Sha256::Sha256(Sha256&&) noexcept = default;
+Sha256& Sha256::operator=(Sha256&&) noexcept = default;
+
+Sha256& Sha256::add(std::string_view bytes) {
+  TM_CHECK(EVP_DigestUpdate(impl_->context.get(), bytes.data(), bytes.size()) == 1, "a digest takes any bytes");
+  return *this;
+}
+
+std::string Sha256::hex() {
+  std::string digest(32, '\0');
+  unsigned size = 0;
+  TM_CHECK(EVP_DigestFinal_ex(impl_->context.get(), bytes_of(digest), &size) == 1, "hex() is called once");
+  std::string out;
+  for (const char byte : digest) {
+    const auto value = static_cast<unsigned char>(byte);
+    out += "0123456789abcdef"[value >> 4];
+    out += "0123456789abcdef"[value & 15];
+  }
+  return out;
+}
+
 Sealer::Sealer(std::string_view secret) {
   const std::string digest = sha256(base::cat(kKeyPurpose, "\n", secret));
   std::ranges::copy(digest, key_.begin());

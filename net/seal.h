@@ -1,8 +1,10 @@
-// Seals short texts with a secret (AES-256-GCM): only a holder of the secret can read or make a sealed text.
+// SHA-256; and seals short texts with a secret (AES-256-GCM): only a holder of the secret can read or make a sealed
+// text.
 #pragma once
 
 #include <array>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,6 +15,22 @@ namespace tidemark::net {
 
 // SHA-256, as bytes.
 std::string sha256(std::string_view text);
+
+// Of bytes that come in pieces.
+class Sha256 {
+ public:
+  Sha256();
+  ~Sha256();
+  Sha256(Sha256&&) noexcept;
+  Sha256& operator=(Sha256&&) noexcept;
+
+  Sha256& add(std::string_view bytes);
+  std::string hex();  // 64 digits; nothing is added after it
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
 
 class Sealer {
  public:

@@ -37,6 +37,9 @@ TEST(Seal, RefusesAnotherSecretAnotherPurposeAndEachChange) {
 
 TEST(Seal, KnowsSha256) {
   EXPECT_EQ(sha256("abc").substr(0, 4), "\xba\x78\x16\xbf");
+  constexpr std::string_view kOfAbc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+  EXPECT_EQ(Sha256().add("abc").hex(), kOfAbc);
+  EXPECT_EQ(Sha256().add("a").add("").add("bc").hex(), kOfAbc);
 }
 
 }  // namespace
