@@ -15,6 +15,7 @@ struct Ruled {
 
 Ruled ruled(const RouteInput& input, const RouteRules& rules) {
   Ruled out;
+  out.banned[static_cast<std::size_t>(Side::kKubernetes)] = input.comparison_differs;
   for (const SideRule& rule : rules.rules) {
     if (!applies(rule, input)) continue;
     if (rule.ban) {
@@ -45,7 +46,8 @@ RouteDecision choose_side(const RouteInput& input, const RouteRules& rules) {
 
   if (input.left) {
     const Side side = other(*input.left);
-    if (!possible(side)) return {std::nullopt, RouteReason::kNoSidePossible};
+    if (!possible(side) || (side == Side::kKubernetes && input.comparison_differs))
+      return {std::nullopt, RouteReason::kNoSidePossible};
     return only(side, RouteReason::kMoved);
   }
   for (const Side side : {Side::kKubernetes, Side::kYarn}) {

@@ -2,7 +2,8 @@
 //
 // The first rule that applies decides:
 //   1. a moved run goes to the side that it did not leave
-//   2. a side that cannot run the job, or that a rule bans, is out
+//   2. a side that cannot run the job, or that a rule bans, is out; a comparison that found a difference between the
+//      outputs of the sides bans Kubernetes
 //   3. the switch "no more Kubernetes" takes Kubernetes out, also for pinned runs
 //   4. the pin of the job, then the first rule that pins it
 //   5. the share: draw < kubernetes_percent → Kubernetes
@@ -50,6 +51,7 @@ struct RouteInput {
   std::int64_t draw = 0;  // 0 to 99, fixed for a run, so that a decision can be repeated
   std::int64_t kubernetes_waiting = 0;
   bool no_more_kubernetes = false;
+  bool comparison_differs = false;  // the last comparison of the job found a difference
 };
 
 enum class RouteReason : std::uint8_t {

@@ -36,6 +36,20 @@ TEST(RouteSide, SwitchSendsEveryRunToYarn) {
   EXPECT_EQ(choose_side(input, {}).reason, RouteReason::kWaitsForSwitch);
 }
 
+TEST(RouteSide, JobWhoseSidesDifferStaysOnYarn) {
+  RouteInput input = both();
+  input.comparison_differs = true;
+  EXPECT_EQ(choose_side(input, {}).side, Side::kYarn);
+  EXPECT_EQ(choose_side(input, {}).reason, RouteReason::kBannedByRule);
+  input.pin = Side::kKubernetes;
+  EXPECT_EQ(choose_side(input, {}).side, Side::kYarn) << "also with a pin";
+  input.left = Side::kYarn;
+  EXPECT_EQ(choose_side(input, {}).side, std::nullopt) << "it does not move there either";
+  input.left.reset();
+  input.possible = {true, false};
+  EXPECT_EQ(choose_side(input, {}).side, std::nullopt);
+}
+
 TEST(RouteSide, PinOfTheJobWinsOverPinOfARule) {
   RouteRules rules;
   rules.rules = {{.business = "ads", .queue = "", .name_prefix = "", .side = Side::kKubernetes}};
