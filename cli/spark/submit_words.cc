@@ -105,7 +105,40 @@ Result<void> take(const std::string& option, const std::string& value, Read& out
   return {};
 }
 
+bool is_local(std::string_view path) {
+  const auto colon = path.find(':');
+  return path.starts_with("file:") || colon == std::string_view::npos || path.find('/') < colon;
+}
+
+std::string path_of(std::string_view url) {
+  if (url.starts_with("file:")) url.remove_prefix(std::string_view("file:").size());
+  while (url.starts_with("//")) url.remove_prefix(1);
+  return std::string(url);
+}
+
 }  // namespace
+
+Result<void> replace_local_files(Json& body,
+                                 const std::function<Result<std::string>(const std::string& path)>& upload) {
+  const auto replaced = [&upload](std::string_view path) -> Result<std::string> {
+    if (!is_local(path)) return std::string(path);
+    const auto hash = std::min(path.find('#'), path.size());
+    TM_TRY(const std::string url, upload(path_of(path.substr(0, hash))));
+    return cat(url, path.substr(hash));
+  };
+  TM_TRY(body["file"], replaced(body.text_at("file")));
+  for (const std::string_view key : {"spark.jars", "spark.files", "spark.archives", "spark.submit.pyFiles"}) {
+    const std::string paths(body.text_at("conf", key));
+    if (paths.empty()) continue;
+    std::vector<std::string> urls;
+    for (const auto path : base::split(paths, ',')) {
+      if (base::trim(path).empty()) continue;
+      TM_TRY(urls.emplace_back(), replaced(base::trim(path)));
+    }
+    body["conf"][key] = Json(base::join(urls, ","));
+  }
+  return {};
+}
 
 Result<SubmitWords> parse_submit_words(std::span<const std::string> words,
                                        const std::function<Result<std::string>(const std::string&)>& read_file) {

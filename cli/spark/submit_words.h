@@ -26,4 +26,8 @@ struct SubmitWords {
 Result<SubmitWords> parse_submit_words(std::span<const std::string> words,
                                        const std::function<Result<std::string>(const std::string& path)>& read_file);
 
+// Replaces each file of this machine (a path without a scheme, or file:) in a batch by the URL that `upload` returns
+// for it. An alias behind # stays.
+Result<void> replace_local_files(Json& body, const std::function<Result<std::string>(const std::string& path)>& upload);
+
 }  // namespace tidemark::cli

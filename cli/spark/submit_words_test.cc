@@ -48,5 +48,22 @@ TEST(SubmitWords, ErrorsAreThoseOfSparkSubmit) {
   EXPECT_EQ(error_of({"--conf", "k", "x.jar"}), "Error: Spark config without '=': k");
 }
 
+TEST(SubmitWords, FilesOfThisMachineAreUploaded) {
+  Json body = *Json::parse(
+      R"({"file":"jobs/a.py","conf":{"spark.jars":"/x.jar,hdfs://nn/y.jar","spark.archives":"file:///e.zip#env",)"
+      R"("spark.files":"local:///z","spark.app.name":"a"}})");
+  std::string uploaded;
+  const auto upload = [&uploaded](const std::string& path) -> Result<std::string> {
+    uploaded += path + " ";
+    return "hdfs://nn/up" + path.substr(path.rfind('/'));
+  };
+  ASSERT_TRUE(replace_local_files(body, upload));
+  EXPECT_EQ(uploaded, "jobs/a.py /x.jar /e.zip ");
+  EXPECT_EQ(body.text_at("file"), "hdfs://nn/up/a.py");
+  EXPECT_EQ(body.text_at("conf", "spark.jars"), "hdfs://nn/up/x.jar,hdfs://nn/y.jar");
+  EXPECT_EQ(body.text_at("conf", "spark.archives"), "hdfs://nn/up/e.zip#env");
+  EXPECT_EQ(body.text_at("conf", "spark.files"), "local:///z");
+}
+
 }  // namespace
 }  // namespace tidemark::cli
