@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,8 @@ struct KubernetesOptions {
   std::string master;                   // URL of the API server
   std::string spark_version = "3.5.9";  // of the image: a label
   std::string priority_class = "koord-batch";
+  std::string uploads_folder;                 // a folder of each node that drivers and executors see; "": none
+  std::map<std::string, std::string> hadoop;  // properties that a job with files in HDFS gets
 };
 
 // All derived from store, run and attempt: a repeated submission meets the same names.
@@ -56,6 +59,7 @@ Json owned_by(std::string_view pod, std::string_view uid);
 // On a Spark driver: the run of the gateway, and its attempt.
 inline constexpr std::string_view kRunLabel = "tidemark.io/run";
 inline constexpr std::string_view kAttemptLabel = "tidemark.io/attempt";
+inline constexpr std::string_view kDriverContainer = "spark-kubernetes-driver";
 // On the empty ConfigMap in the place of a stopped driver's: the store of the run.
 inline constexpr std::string_view kFenceLabel = "tidemark.io/fence";
 // Finalizer that keeps the driver pod until the gateway has read its end.

@@ -14,6 +14,7 @@
 #include "base/metrics.h"
 #include "base/random.h"
 #include "base/result.h"
+#include "gateway/celeborn.h"
 #include "gateway/driver_objects.h"
 #include "gateway/runs.h"
 #include "gateway/yarn_submission.h"
@@ -31,7 +32,13 @@ struct GatewayOptions {
   YarnOptions yarn;
   std::string yarn_user;
   RunsOptions runs;
+  CelebornOptions celeborn;
   base::Duration yarn_poll = std::chrono::seconds(3);
+  std::int64_t log_max_mib = 8;  // of the log of a run, and of an executor
+  std::string archive;           // HDFS or a folder for logs of ended drivers and executors; "": none
+  std::string uploads;           // HDFS or a shared folder for files that clients send; "": none
+  base::Duration uploads_keep = std::chrono::hours(7 * 24);
+  std::string public_url;  // of this gateway, for links in Spark's History Server
 };
 void declare_flags(base::Flags& flags, GatewayOptions& options);
 

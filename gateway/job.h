@@ -32,6 +32,9 @@ struct SparkJob {
 inline constexpr std::string_view kSideConf = "spark.tidemark.side";            // kubernetes or yarn: a pin
 inline constexpr std::string_view kRerunSafeConf = "spark.tidemark.rerunSafe";  // true: the run may move
 inline constexpr std::string_view kBusinessConf = "spark.tidemark.business";
+// On a run that compares the outputs of both sides of a job: the name of the job. If the run fails, the job gets no
+// place at Kubernetes until a comparison succeeds.
+inline constexpr std::string_view kComparesConf = "spark.tidemark.compares";
 inline constexpr std::string_view kOwnPrefix = "spark.tidemark.";
 
 // Completes the job and checks it: client mode, R, local files and wrong values are refused by name.

@@ -4,6 +4,9 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "gateway/log_lines.h"
+#include "gateway/pod_log.h"
+#include "gateway/run_logs.h"
 #include "model/names.h"
 
 namespace tidemark::gateway {
@@ -14,11 +17,18 @@ using namespace policy::route;
 
 constexpr kube::Resource kServices{"", "v1", "services", "Service", true};
 constexpr base::Duration kCallLimit = std::chrono::seconds(30);
+constexpr base::Duration kLogLimit = std::chrono::seconds(5);  // a lost node must not hold up the move of its driver
 // Beyond this age the watch may hide that a pod ended or is gone.
 constexpr base::Duration kContactMax = std::chrono::minutes(3);
 // A creation without an answer arrives within minutes, or never.
 constexpr base::Duration kFenceAge = std::chrono::hours(1);
 constexpr int kFenceTries = 5;
+constexpr std::string_view kExecutorContainer = "spark-kubernetes-executor";
+constexpr std::int64_t kLogPartMax = 4 * 1024 * 1024;  // bytes of one answer
+constexpr std::int64_t kLogTailLines = 20'000;
+// An executor that is being deleted still writes, for its grace period.
+constexpr base::Duration kLastLinesLimit = std::chrono::minutes(2);
+constexpr std::size_t kReadersMax = 16;
 constexpr int kForbidden = 403;
 constexpr std::size_t kPodBytesMax = std::size_t{64} * 1024 * 1024;
 
@@ -52,9 +62,34 @@ std::int64_t attempt_number(const Record& record) {
   return static_cast<std::int64_t>(record.run.attempts.size());
 }
 
+// What driver and executors need to read the files of the job: the folder of uploads as a volume, and the addresses of
+// HDFS.
+void add_files(SparkJob& job, const KubernetesOptions& options) {
+  std::string files = job.file;
+  for (const std::string_view key : {"spark.jars", "spark.files", "spark.archives", "spark.submit.pyFiles"}) {
+    files += cat(",", job.conf_or(key, ""));
+  }
+  if (!options.uploads_folder.empty() && files.contains(cat("local://", options.uploads_folder, "/"))) {
+    for (const std::string_view role : {"driver", "executor"}) {
+      const std::string volume = cat("spark.kubernetes.", role, ".volumes.hostPath.tidemark-uploads.");
+      job.conf[volume + "mount.path"] = options.uploads_folder;
+      job.conf[volume + "mount.readOnly"] = "true";
+      job.conf[volume + "options.path"] = options.uploads_folder;
+    }
+  }
+  if (!files.contains("hdfs://")) return;
+  for (const auto& [key, value] : options.hadoop) {
+    const bool finds_hdfs = key == "fs.defaultFS" || key == "dfs.nameservices" ||
+                            key.starts_with("dfs.ha.namenodes.") || key.starts_with("dfs.namenode.rpc-address.") ||
+                            key.starts_with("dfs.client.failover.proxy.provider.");
+    if (finds_hdfs) job.conf.try_emplace(cat("spark.hadoop.", key), value);
+  }
+}
+
 // Properties for executors, which the driver creates: a ClusterColocationProfile finds them by these labels. Spark
 // removes executors by deletion, and a decommissioned executor hands over its blocks.
-SparkJob with_executors(SparkJob job, const DriverNames& names) {
+SparkJob with_executors(SparkJob job, const DriverNames& names, std::int64_t run, const KubernetesOptions& options,
+                        const KubernetesSide::ExecutorLogs& logs) {
   const auto put = [&](std::string key, std::string value) { job.conf.try_emplace(std::move(key), std::move(value)); };
   const auto label = [&](std::string_view name, std::string_view value) {
     put(cat("spark.kubernetes.executor.label.", name), std::string(value));
@@ -66,6 +101,13 @@ SparkJob with_executors(SparkJob job, const DriverNames& names) {
   if (const auto business = job.conf_or(kBusinessConf, ""); !business.empty()) label(model::kBusinessLabel, business);
   put("spark.decommission.enabled", "true");
   put("spark.storage.decommission.enabled", "true");
+  add_files(job, options);
+  if (logs.files != nullptr) put("spark.kubernetes.executor.deleteOnTermination", "false");
+  if (!logs.public_url.empty()) {
+    // The kubelet puts the executor's number in. Spark stores the link in the event log.
+    put("spark.executorEnv.SPARK_LOG_URL_LOG",
+        cat(logs.public_url, "/tidemark/v1/runs/", run, "/executors/$(SPARK_EXECUTOR_ID)/log"));
+  }
   return job;
 }
 
@@ -127,7 +169,72 @@ void KubernetesSide::on_pod(const SparkPod* before, const SparkPod* after) {
     const std::string key = cat(pod.meta.ns, "/", pod.meta.name);
     if (straying_.insert(key).second) scope_.spawn(remove_stray(pod));
   }
+  const bool ends = after != nullptr && !pod.is_driver && !pod.executor.empty() &&
+                    (pod.driver.deleted || pod.driver.phase == "Succeeded" || pod.driver.phase == "Failed");
+  if (after == nullptr) collecting_.erase(pod.uid);
+  if (ends && executor_logs_.files != nullptr && collecting_.insert(pod.uid).second) {
+    scope_.spawn(collect_log(pod, *run));
+  }
   owner_.on_change(*run);
+}
+
+net::Task<void> KubernetesSide::collect_log(SparkPod executor, std::int64_t run) {
+  while (readers_ >= kReadersMax) co_await loop_.sleep(std::chrono::seconds(1));
+  ++readers_;
+  PodLogOptions options{.container = kExecutorContainer};
+  options.tail_lines = kLogTailLines;
+  options.bytes_max = executor_logs_.bytes_max;
+  options.until_it_ends = executor.driver.deleted;
+  auto text = co_await pod_log(client_, executor.meta.ns, executor.meta.name, options, kLastLinesLimit);
+  --readers_;
+  Result<void> done;
+  if (!text) {
+    done = fail(std::move(text).error());
+  } else {
+    done = co_await executor_logs_.files->put(RunLogs::executor_path(run, executor.executor), printable(*text));
+  }
+  if (!done && done.error().kind != ErrorKind::kNotFound) {
+    log_.warn("cannot collect the log of an executor", {{"pod", executor.meta.name}, {"error", done.error()}});
+  }
+  if (executor.driver.deleted) co_return;
+  const auto removed =
+      co_await client_.remove(kube::kPods, executor.meta.name, executor.uid, in(executor.meta.ns), kCallLimit);
+  if (!done_or_gone(removed)) {
+    log_.warn("cannot delete an ended executor pod; its driver's deletion removes it",
+              {{"pod", executor.meta.name}, {"error", removed.error()}});
+  }
+}
+
+net::Task<Result<DriverOutput>> KubernetesSide::read_log(const Record& record, std::string position) {
+  const DriverNames names = names_of(record);
+  const LogPosition from = decode_log_position(position);
+  PodLogOptions options{.container = kDriverContainer};
+  options.since = from.time;
+  options.bytes_max = kLogPartMax;
+  options.timestamps = true;
+  const auto answer = co_await pod_log(client_, names.ns, names.pod, options, kLogLimit);
+  if (!answer) {
+    const bool not_begun = answer.error().kind == ErrorKind::kInvalid || answer.error().kind == ErrorKind::kNotFound;
+    if (not_begun) co_return DriverOutput{"", position};
+    co_return fail(answer.error());
+  }
+  LogPart part = new_lines(*answer, from);
+  co_return DriverOutput{std::move(part.text), encode(part.next),
+                         static_cast<std::int64_t>(answer->size()) >= kLogPartMax};
+}
+
+net::Task<Result<std::string>> KubernetesSide::read_executor_log(const Record& record, std::string executor) {
+  const DriverNames names = names_of(record);
+  std::string pod;
+  pods_.for_each([&](const kube::ObjectKey&, const SparkPod& each) {
+    if (each.run == names.run && each.executor == executor && !each.is_driver) pod = each.meta.name;
+  });
+  if (pod.empty()) co_return fail(ErrorKind::kNotFound, "no pod of executor ", executor);
+  PodLogOptions options{.container = kExecutorContainer};
+  options.tail_lines = kLogTailLines;
+  options.bytes_max = kLogPartMax;
+  TM_CO_TRY(const std::string text, co_await pod_log(client_, names.ns, pod, options, kCallLimit));
+  co_return printable(text);
 }
 
 net::Task<void> KubernetesSide::remove_stray(SparkPod pod) {
@@ -145,7 +252,9 @@ net::Task<void> KubernetesSide::remove_stray(SparkPod pod) {
 }
 
 std::string KubernetesSide::cannot_run(const SparkJob& job) const {
-  return not_for_kubernetes(job, options_);
+  std::string why = not_for_kubernetes(job, options_);
+  if (why.empty() && shuffle_ != nullptr) why = shuffle_->cannot_run(job);
+  return why;
 }
 
 net::Task<Result<std::string>> KubernetesSide::reserve(const Record& record) {
@@ -194,7 +303,8 @@ net::Task<Submission> KubernetesSide::create_pod(const DriverNames& names, std::
 
 net::Task<Submission> KubernetesSide::submit(const Record& record) {
   const DriverNames names = names_of(record);
-  const SparkJob job = with_executors(job_of_attempt(record), names);
+  SparkJob job = with_executors(job_of_attempt(record), names, record.id, options_, executor_logs_);
+  if (shuffle_ != nullptr) shuffle_->add_settings(job);
   const auto submitted_ms = std::chrono::duration_cast<std::chrono::milliseconds>(record.run.since.since_epoch);
   DriverObjects objects = driver_objects(job, names, options_, submitted_ms.count());
   add_profile(objects, job, names, options_);

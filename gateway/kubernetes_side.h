@@ -13,7 +13,9 @@
 #include "base/log.h"
 #include "base/metrics.h"
 #include "base/random.h"
+#include "gateway/celeborn.h"
 #include "gateway/driver_objects.h"
+#include "gateway/file_store.h"
 #include "gateway/side_client.h"
 #include "gateway/spark_pod.h"
 #include "kube/client.h"
@@ -31,11 +33,20 @@ class KubernetesSide final : public SideClient {
     std::function<bool(std::int64_t run, std::int64_t attempt)> is_live;
     std::function<void(std::int64_t run)> on_change;  // a pod of this run changed
   };
+  // Where the logs of ended executors go. With it the driver leaves ended executor pods to the gateway, which deletes
+  // them once it has their logs.
+  struct ExecutorLogs {
+    FileStore* files = nullptr;  // null: logs of executors go with their pods
+    std::int64_t bytes_max = 0;  // of one executor
+    std::string public_url;      // of the gateway: for the links of the History Server; "": no links
+  };
   KubernetesSide(net::EventLoop& loop, kube::Client& client, base::Log log, base::Registry& metrics,
                  base::Random random, KubernetesOptions options, Owner owner);
 
-  void start();         // watches until destroyed
-  bool synced() const;  // the first list of pods is in
+  void use(ExecutorLogs logs) { executor_logs_ = std::move(logs); }  // before start()
+  void use(const Celeborn* shuffle) { shuffle_ = shuffle; }          // null: jobs shuffle as they say
+  void start();                                                      // watches until destroyed
+  bool synced() const;                                               // the first list of pods is in
 
   std::string cannot_run(const SparkJob& job) const override;
   net::Task<Result<std::string>> reserve(const Record& record) override;
@@ -43,6 +54,8 @@ class KubernetesSide final : public SideClient {
   policy::route::Observation look(const Record& record) const override;
   net::Task<Stopped> stop(const Record& record) override;
   net::Task<Result<void>> release(const Record& record, bool moves) override;
+  net::Task<Result<DriverOutput>> read_log(const Record& record, std::string position) override;
+  net::Task<Result<std::string>> read_executor_log(const Record& record, std::string executor) override;
   std::string app_id(const Record& record) const override;
 
  private:
@@ -50,6 +63,7 @@ class KubernetesSide final : public SideClient {
   std::optional<std::int64_t> run_of(const SparkPod& pod) const;
   void on_pod(const SparkPod* before, const SparkPod* after);
   net::Task<void> remove_stray(SparkPod pod);
+  net::Task<void> collect_log(SparkPod executor, std::int64_t run);
   net::Task<Result<std::optional<SparkPod>>> read_pod(const std::string& ns, const std::string& name);
   net::Task<Result<void>> remove_finalizer(const std::string& ns, const std::string& name);
   net::Task<Result<void>> fence(const DriverNames& names);
@@ -66,6 +80,10 @@ class KubernetesSide final : public SideClient {
   kube::Informer<SparkPod> pods_;
   std::map<std::int64_t, std::int64_t> disrupted_;  // executors by run that the cluster evicted
   std::set<std::string> straying_;                  // pods that are being removed
+  ExecutorLogs executor_logs_;
+  const Celeborn* shuffle_ = nullptr;
+  std::set<std::string> collecting_;  // uids of executor pods
+  std::size_t readers_ = 0;           // of logs of executors
   net::Scope scope_;
 };
 

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <utility>
 #include <vector>
 
 #include "base/json.h"
 #include "base/text.h"
 #include "gateway/door.h"
+#include "gateway/multipart.h"
 #include "policy/route/names.h"
 
 namespace tidemark::gateway {
@@ -20,7 +22,8 @@ constexpr std::string_view kKyuubiPath = "/api/v1/batches";
 constexpr std::string_view kIdConf = "kyuubi.batch.id";
 constexpr std::string_view kKyuubiConf = "kyuubi.";
 constexpr std::size_t kUuidLength = 36;
-constexpr std::size_t kRunDigits = 12;  // the last group of a derived id: the run
+constexpr std::size_t kFormMax = 64 * 1024 * 1024;  // it is in memory as a whole
+constexpr std::size_t kRunDigits = 12;              // the last group of a derived id: the run
 
 bool is_uuid(std::string_view text) {
   if (text.size() != kUuidLength) return false;
@@ -203,15 +206,64 @@ Json Kyuubi::batch_of(const Record& record) const {
                        {"batchInfo", Json::object()}});
 }
 
+net::Task<Result<std::string>> Kyuubi::request_of_form(std::string content_type, std::string body) {
+  TM_CO_TRY(const auto parts, parse_form(content_type, body));
+  Json request;
+  std::map<std::string, std::string> urls;  // by the name of the file
+  for (const FormPart& part : parts) {
+    if (part.name == "batchRequest") {
+      TM_CO_TRY(request, Json::parse(part.bytes));
+    }
+  }
+  if (!request.is_object()) co_return fail(ErrorKind::kInvalid, "multipart: batchRequest is required");
+  for (const FormPart& part : parts) {
+    if (part.name == "batchRequest") continue;
+    TM_CO_TRY(const std::string url, co_await uploads_->keep(part.file, std::string(part.bytes)));
+    if (part.name == "resourceFile") {
+      request["resource"] = Json(url);
+    } else {
+      urls[part.file] = url;
+    }
+  }
+  const Json extra = request.at("extraResourcesMap") == nullptr ? Json() : *request.at("extraResourcesMap");
+  if (!extra.is_object()) co_return request.dump();
+  // Property → names of files of this request.
+  for (const auto& [key, names] : extra.as_object()) {
+    std::vector<std::string> named;
+    for (const auto name : base::split(names.get_string().value_or(""), ',')) {
+      const auto at = urls.find(std::string(base::trim(name)));
+      if (at == urls.end()) {
+        co_return fail(ErrorKind::kInvalid, "extraResourcesMap.", key, ": the request has no file ",
+                       base::in_quotes(name));
+      }
+      named.push_back(at->second);
+    }
+    const std::string before(request.text_at("conf", key));
+    request["conf"][key] = Json(before.empty() ? base::join(named, ",") : cat(before, ",", base::join(named, ",")));
+  }
+  request.as_object().erase("extraResourcesMap");
+  co_return request.dump();
+}
+
 net::Task<void> Kyuubi::create(net::HttpExchange& exchange) {
-  const auto body = co_await exchange.body(kBodyMax);
+  const std::string type(exchange.head().headers.get("content-type"));
+  const bool is_form = base::lower(type).starts_with("multipart/");
+  if (is_form && uploads_ == nullptr) {
+    refuse_kyuubi(exchange, 415, "files cannot be uploaded here: name a resource that every node can read");
+    co_return;
+  }
+  auto body = co_await exchange.body(is_form ? kFormMax : kBodyMax);
   if (!body) {
     refuse_kyuubi(exchange, body.error().kind == ErrorKind::kExhausted ? 413 : 408, body.error().message);
     co_return;
   }
-  if (exchange.head().headers.get("content-type").starts_with("multipart/")) {
-    refuse_kyuubi(exchange, 415, "resourceFile is not supported: name a resource that every node can read");
-    co_return;
+  if (is_form) {
+    auto request = co_await request_of_form(type, *std::move(body));
+    if (!request) {
+      refuse_kyuubi(exchange, request.error());
+      co_return;
+    }
+    body = std::move(request);
   }
   auto batch = parse_kyuubi_batch(*body);
   auto key = idempotency_key(exchange);
@@ -288,10 +340,14 @@ net::Task<void> Kyuubi::one(net::HttpExchange& exchange, const net::Target& targ
   } else if (part.empty()) {
     respond(exchange, 200, batch_of(record));
   } else if (part == "localLog") {
-    const auto lines = steps_of(record, runs_.app_id(record));
+    const auto lines = co_await runs_.log_lines(record);
+    if (!lines) {
+      refuse_kyuubi(exchange, lines.error());
+      co_return;
+    }
     const auto from = std::max<std::int64_t>(base::parse_int(target.get("from")).value_or(-1), 0);
     const auto size = base::parse_int(target.get("size")).value_or(kPageDefault);
-    respond(exchange, 200, rows_of(lines, from, std::clamp<std::int64_t>(size, 0, kPageMax)));
+    respond(exchange, 200, rows_of(*lines, from, std::clamp<std::int64_t>(size, 0, kPageMax)));
   } else {
     refuse_kyuubi(exchange, 404, "HTTP 404 Not Found");
   }

@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "gateway/job.h"
 #include "gateway/runs.h"
+#include "gateway/uploads.h"
 #include "net/http_server.h"
 
 namespace tidemark::gateway {
@@ -25,7 +26,8 @@ Result<KyuubiBatch> parse_kyuubi_batch(std::string_view body);
 
 class Kyuubi {
  public:
-  explicit Kyuubi(Runs& runs) : runs_(runs) {}
+  // `uploads` keeps the files of multipart requests; null: such requests are refused.
+  explicit Kyuubi(Runs& runs, Uploads* uploads = nullptr) : runs_(runs), uploads_(uploads) {}
   static bool serves(std::string_view path);
   net::Task<void> handle(net::HttpExchange& exchange);
 
@@ -37,7 +39,11 @@ class Kyuubi {
   std::string id_of(const Record& record) const;
   Json batch_of(const Record& record) const;
 
+  // The JSON of a multipart request, with the URLs of its files in it.
+  net::Task<Result<std::string>> request_of_form(std::string content_type, std::string body);
+
   Runs& runs_;
+  Uploads* uploads_;
 };
 
 }  // namespace tidemark::gateway

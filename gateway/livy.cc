@@ -209,13 +209,17 @@ net::Task<void> Livy::one(net::HttpExchange& exchange, const net::Target& target
   } else if (part == "state") {
     respond(exchange, 200, Json::object({{"id", *id}, {"state", livy_state(record)}}));
   } else if (part == "log") {
-    const auto lines = steps_of(record, runs_.app_id(record));
-    const auto total = static_cast<std::int64_t>(lines.size());
+    const auto lines = co_await runs_.log_lines(record);
+    if (!lines) {
+      refuse_batch(exchange, lines.error());
+      co_return;
+    }
+    const auto total = static_cast<std::int64_t>(lines->size());
     const Slice slice = slice_of(target);
     // Without `from`: the last lines.
     const std::int64_t from = slice.from >= 0 ? slice.from : std::max<std::int64_t>(total - slice.size, 0);
     respond(exchange, 200,
-            Json::object({{"id", *id}, {"from", from}, {"total", total}, {"log", lines_of(lines, from, slice.size)}}));
+            Json::object({{"id", *id}, {"from", from}, {"total", total}, {"log", lines_of(*lines, from, slice.size)}}));
   } else {
     refuse_batch(exchange, 404, "Not found.");
   }

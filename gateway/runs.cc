@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "base/json.h"
 #include "base/limits.h"
 #include "base/text.h"
 #include "policy/route/names.h"
@@ -14,6 +15,7 @@ using base::cat;
 using namespace policy::route;
 
 constexpr std::int64_t kPercent = 100;
+constexpr std::string_view kComparisons = "comparisons";
 
 // The state without the times since which a driver is missing or unknown: those alone are not worth a write.
 bool same_except_absence(Run a, const Run& b) {
@@ -36,15 +38,51 @@ struct Runs::Live {
 };
 
 Runs::Runs(net::EventLoop& loop, Store& store, base::Log log, base::Random random, RunsOptions options)
-    : loop_(loop), store_(store), log_(std::move(log)), random_(random), options_(std::move(options)), scope_(loop) {}
+    : loop_(loop),
+      store_(store),
+      log_(std::move(log)),
+      random_(random),
+      options_(std::move(options)),
+      logs_(loop, log_, options_.logs),
+      scope_(loop) {}
 
 Runs::~Runs() = default;
 
 net::Task<Result<void>> Runs::resume() {
+  TM_CO_TRY_VOID(co_await read_comparisons());
   TM_CO_TRY(auto records, co_await store_.live());
+  logs_.start();
   if (!records.empty()) log_.info("resuming runs", {{"runs", records.size()}});
   for (Record& record : records) drive_later(std::move(record));
   co_return Result<void>();
+}
+
+net::Task<Result<void>> Runs::read_comparisons() {
+  TM_CO_TRY(const std::string text, co_await store_.text(std::string(kComparisons)));
+  if (text.empty()) co_return Result<void>();
+  TM_CO_TRY(const Json json, Json::parse(text));
+  if (!json.is_object()) co_return fail(ErrorKind::kInvalid, "stored comparisons of another form");
+  for (const auto& [name, run] : json.as_object()) differing_[name] = run.get_int().value_or(0);
+  co_return Result<void>();
+}
+
+// Only a comparison that ended by itself says something about its job.
+net::Task<void> Runs::note_comparison(const Record& record) {
+  const std::string name(record.job.conf_or(kComparesConf, ""));
+  const auto result = result_of(record.run);
+  if (name.empty() || !result) co_return;
+  if (result->end_class == EndClass::kSucceeded) {
+    differing_.erase(name);
+  } else if (result->end_class == EndClass::kUser) {
+    differing_[name] = record.id;
+    log_.warn("the sides differ: the job gets no place at Kubernetes", {{"name", name}, {"comparison", record.id}});
+  } else {
+    co_return;
+  }
+  Json json = Json::object();
+  for (const auto& [job, run] : differing_) json[job] = Json(run);
+  const auto stored = co_await store_.set_text(std::string(kComparisons), json.dump());
+  if (!stored) log_.error("cannot store the result of a comparison", {{"run", record.id}, {"error", stored.error()}});
 }
 
 void Runs::drive_later(Record record) {
@@ -140,12 +178,40 @@ std::string Runs::app_id(const Record& record) const {
   return side == nullptr || record.run.attempts.back().handle.empty() ? "" : side->app_id(record);
 }
 
+net::Task<void> Runs::update_log(const Record& record) {
+  const bool can_read = !is_final(record.run.phase);  // its end was read with its last output
+  co_await logs_.update(record, app_id(record), can_read ? side_of(record) : nullptr);
+}
+
+net::Task<Result<std::vector<std::string>>> Runs::log_lines(Record record) {
+  co_await update_log(record);
+  co_return co_await logs_.lines(record, app_id(record));
+}
+
+net::Task<Result<LogPiece>> Runs::log_piece(Record record, std::int64_t from) {
+  co_await update_log(record);
+  co_return co_await logs_.piece(record, app_id(record), from);
+}
+
+net::Task<Result<std::string>> Runs::executor_log(Record record, std::string executor) {
+  if (SideClient* side = side_of(record); side != nullptr && !is_final(record.run.phase)) {
+    auto text = co_await side->read_executor_log(record, executor);
+    if (text || text.error().kind != ErrorKind::kNotFound || logs_.archive() == nullptr) co_return text;
+  }
+  if (logs_.archive() == nullptr) {
+    co_return fail(ErrorKind::kNotFound, "no executor ", executor,
+                   " runs, and no --archive keeps the logs of ended ones");
+  }
+  co_return co_await logs_.archive()->read(RunLogs::executor_path(record.id, executor), options_.logs.bytes_max);
+}
+
 RunFacts Runs::facts_of(const Record& record) const {
   RunFacts facts;
   facts.rerun_safe = record.job.conf_or(kRerunSafeConf, "") == "true";
   if (!record.run.attempts.empty()) {
     const SideClient* rest = sides_[static_cast<std::size_t>(other(record.run.attempts.back().side))];
-    facts.other_side_possible = rest != nullptr && rest->cannot_run(record.job).empty();
+    const bool banned = record.run.attempts.back().side == Side::kYarn && differing_.contains(record.job.name);
+    facts.other_side_possible = rest != nullptr && !banned && rest->cannot_run(record.job).empty();
   }
   return facts;
 }
@@ -180,6 +246,7 @@ Runs::Outcome Runs::route(const Live& live) const {
   input.draw = static_cast<std::int64_t>(hash % kPercent);
   input.kubernetes_waiting = waiting_at_kubernetes();
   input.no_more_kubernetes = store_.no_more_kubernetes();
+  input.comparison_differs = differing_.contains(record.job.name);
   const RouteDecision decision = choose_side(input, options_.rules);
   if (!decision.side) return {std::nullopt, text_of(reason_of(decision.reason))};
   return {on_routed(record.run, decision, loop_.clock().wall()), ""};
@@ -251,6 +318,7 @@ net::Task<Runs::Outcome> Runs::perform(Live& live) {
     case Effect::kStop:
       co_return co_await stop(live);
     case Effect::kRelease: {
+      co_await update_log(record);  // before the pod of the driver may go
       const auto released = co_await side->release(record, will_move(record.run, facts_of(record)));
       if (!released) co_return Outcome{std::nullopt, released.error().message};
       co_return Outcome{on_released(record.run, facts_of(record), loop_.clock().wall()), record.message};
@@ -301,7 +369,10 @@ net::Task<void> Runs::drive(std::shared_ptr<Live> live) {
   }
   const auto result = result_of(live->record.run);
   log_.info("run ended", {{"run", live->record.id}, {"end", result ? name_of(result->end_class) : "cancelled"}});
+  co_await note_comparison(live->record);
   live_.erase(live->record.id);
+  co_await update_log(live->record);
+  co_await logs_.archive_run(live->record);
 }
 
 }  // namespace tidemark::gateway

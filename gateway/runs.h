@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/random.h"
 #include "gateway/record.h"
+#include "gateway/run_logs.h"
 #include "gateway/side_client.h"
 #include "gateway/store.h"
 #include "net/loop.h"
@@ -30,6 +31,7 @@ struct RunsOptions {
   base::Duration look_interval = std::chrono::seconds(1);
   base::Duration retry_first = std::chrono::milliseconds(500);  // after an effect without a result; doubles
   base::Duration retry_max = std::chrono::seconds(30);
+  RunLogsOptions logs;
 };
 
 // null: there is no such side.
@@ -64,6 +66,13 @@ class Runs {
   const std::string& store() const { return store_.instance(); }
   std::string app_id(const Record& record) const;  // "" before it has one
 
+  RunLogs& logs() { return logs_; }
+  // The log of a run with the newest output of its driver.
+  net::Task<Result<std::vector<std::string>>> log_lines(Record record);
+  net::Task<Result<LogPiece>> log_piece(Record record, std::int64_t from);
+  // Of an executor at Kubernetes, also after its end if there is an archive.
+  net::Task<Result<std::string>> executor_log(Record record, std::string executor);
+
  private:
   struct Live;
   // What an effect led to: the next state, or nothing yet.
@@ -79,6 +88,9 @@ class Runs {
   net::Task<Outcome> stop(Live& live);
   Outcome route(const Live& live) const;
   Outcome look(const Live& live) const;
+  net::Task<void> update_log(const Record& record);
+  net::Task<Result<void>> read_comparisons();
+  net::Task<void> note_comparison(const Record& record);
   net::Task<void> save(Live& live, policy::route::Run next, std::string message);
   policy::route::RunFacts facts_of(const Record& record) const;
   policy::route::RunConfig config() const;
@@ -90,8 +102,10 @@ class Runs {
   base::Log log_;
   base::Random random_;
   const RunsOptions options_;
+  RunLogs logs_;
   Sides sides_{};
   std::map<std::int64_t, std::shared_ptr<Live>> live_;
+  std::map<std::string, std::int64_t> differing_;  // names of jobs, and the runs that found a difference
   net::Scope scope_;
 };
 

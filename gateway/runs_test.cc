@@ -63,6 +63,28 @@ TEST_F(RunsTest, RunsAJobOnYarn) {
   EXPECT_TRUE(pods().empty());
 }
 
+TEST_F(RunsTest, JobWhoseSidesDifferGetsNoPlaceAtKubernetesUntilAComparisonSucceeds) {
+  const auto compare = [this](std::string_view final_status) {
+    const auto id = submit(
+        job({{"spark.tidemark.side", "yarn"}, {"spark.tidemark.compares", "org.apache.spark.examples.SparkPi"}}));
+    ASSERT_TRUE(reaches(id, Phase::kSubmitted)) << lines;
+    rm->finish(pod_name(id), "FINISHED", std::string(final_status), "exitCode: 1");
+    ASSERT_TRUE(reaches(id, Phase::kDone)) << lines;
+  };
+  const auto side = [this] {
+    const auto id = submit(job());
+    EXPECT_TRUE(reaches(id, Phase::kSubmitted)) << lines;
+    return record(id).run.attempts.back().side;
+  };
+  compare("FAILED");
+  EXPECT_EQ(side(), Side::kYarn);
+  end();
+  begin();
+  EXPECT_EQ(side(), Side::kYarn) << "it is stored";
+  compare("SUCCEEDED");
+  EXPECT_EQ(side(), Side::kKubernetes);
+}
+
 TEST_F(RunsTest, SameKeyIsTheSameRun) {
   const auto id = submit(job(), "key-1");
   EXPECT_EQ(submit(job(), "key-1"), id);

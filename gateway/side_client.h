@@ -31,6 +31,12 @@ struct Stopped {
   std::string message{};
 };
 
+struct DriverOutput {
+  std::string text;      // whole lines, except at the end of the driver
+  std::string position;  // where the next read goes on
+  bool more = false;     // there is more already
+};
+
 class SideClient {
  public:
   virtual ~SideClient() = default;
@@ -44,6 +50,10 @@ class SideClient {
   virtual net::Task<Stopped> stop(const Record& record) = 0;
   // The end is stored: lets its objects go. `moves`: also confirms that no executor is left.
   virtual net::Task<Result<void>> release(const Record& record, bool moves) = 0;
+  // The output of the current attempt's driver behind `position`; "" is its begin. No text: nothing new, or not begun.
+  virtual net::Task<Result<DriverOutput>> read_log(const Record& record, std::string position) = 0;
+  // The last output of an executor that exists now. kNotFound: it does not.
+  virtual net::Task<Result<std::string>> read_executor_log(const Record& record, std::string executor) = 0;
   // The id that Spark and users know: spark-… or application_….
   virtual std::string app_id(const Record& record) const = 0;
 };

@@ -9,8 +9,6 @@ namespace {
 
 using base::JsonReader;
 
-constexpr std::string_view kDriverContainer = "spark-kubernetes-driver";
-
 void read_labels(JsonReader& json, SparkPod& out) {
   json.object([&](std::string_view key) {
     std::string text;
@@ -22,6 +20,8 @@ void read_labels(JsonReader& json, SparkPod& out) {
     } else if (key == "spark-role") {
       json.string(text);
       out.is_driver = text == "driver";
+    } else if (key == "spark-exec-id") {
+      json.string(out.executor);
     } else {
       json.skip();
     }
@@ -147,8 +147,8 @@ void read_status(JsonReader& json, SparkPod& out) {
 std::size_t SparkPod::bytes() const {
   std::size_t sum = sizeof *this;
   for (const std::string* text :
-       {&meta.ns, &meta.name, &meta.resource_version, &uid, &run, &driver.phase, &driver.reason, &driver.disruption,
-        &driver.terminated_reason, &driver.waiting_reason}) {
+       {&meta.ns, &meta.name, &meta.resource_version, &uid, &run, &executor, &driver.phase, &driver.reason,
+        &driver.disruption, &driver.terminated_reason, &driver.waiting_reason}) {
     if (text->capacity() > std::string().capacity()) sum += text->capacity() + 1;
   }
   return sum;

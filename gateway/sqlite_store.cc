@@ -318,6 +318,13 @@ class SqliteStore final : public Store {
     co_return Result<void>();
   }
 
+  net::Task<Result<std::string>> text(std::string name) override {
+    return run<std::string>([name = std::move(name)](Database& db) { return db.state(name); });
+  }
+  net::Task<Result<void>> set_text(std::string name, std::string value) override {
+    return done([name = std::move(name), value = std::move(value)](Database& db) { return db.set_state(name, value); });
+  }
+
   net::Task<Result<Added>> add(Record record) override {
     return run<Added>([record = std::move(record)](Database& db) { return db.add(record); });
   }

@@ -38,6 +38,12 @@ class Store {
   virtual bool no_more_kubernetes() const = 0;
   virtual net::Task<Result<void>> set_no_more_kubernetes(bool value) = 0;
 
+  // A small text by name; "" if there is none. kUnsupported: this store keeps none.
+  virtual net::Task<Result<std::string>> text(std::string) { co_return std::string(); }
+  virtual net::Task<Result<void>> set_text(std::string name, std::string) {
+    co_return fail(ErrorKind::kUnsupported, "this store cannot keep ", name);
+  }
+
   virtual net::Task<Result<Added>> add(Record record) = 0;
   virtual net::Task<Result<void>> put(const Record& record) = 0;  // run and message
   virtual net::Task<Result<void>> order_cancel(std::int64_t id) = 0;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "gateway/log_lines.h"
 
 namespace tidemark::gateway {
 namespace {
@@ -11,7 +12,9 @@ using base::cat;
 using namespace policy::route;
 
 constexpr base::Duration kCallLimit = std::chrono::seconds(30);
-constexpr int kMissedPollsMax = 5;  // after these, what was seen may be wrong
+constexpr base::Duration kLogLimit = std::chrono::seconds(5);  // a lost node must not hold up the move of its driver
+constexpr std::int64_t kLogPartMax = 4 * 1024 * 1024;          // bytes of one read
+constexpr int kMissedPollsMax = 5;                             // after these, what was seen may be wrong
 
 // YARN makes tags lower case.
 std::string store_tag(std::string_view store) {
@@ -42,10 +45,12 @@ Observation seen_in(const hadoop::ApplicationState& application) {
 
 }  // namespace
 
-YarnSide::YarnSide(net::EventLoop& loop, hadoop::ApplicationsRest rest, base::Log log, YarnOptions options, Owner owner,
-                   base::Duration poll)
+YarnSide::YarnSide(net::EventLoop& loop, hadoop::ApplicationsRest rest, hadoop::ContainerLogs logs,
+                   hadoop::HdfsAccess hdfs, base::Log log, YarnOptions options, Owner owner, base::Duration poll)
     : loop_(loop),
       rest_(std::move(rest)),
+      logs_(std::move(logs)),
+      hdfs_(std::move(hdfs)),
       log_(std::move(log)),
       options_(std::move(options)),
       owner_(std::move(owner)),
@@ -68,9 +73,56 @@ std::string YarnSide::app_id(const Record& record) const {
   return record.run.attempts.back().handle;
 }
 
+net::Task<Result<DriverOutput>> YarnSide::read_log(const Record& record, std::string position) {
+  LogPosition at = decode_log_position(position);
+  TM_CO_TRY(const auto application, co_await rest_.find(record.run.attempts.back().handle, kCallLimit));
+  if (application.master_log.empty()) co_return DriverOutput{"", position};
+  const bool ended = record.run.attempts.back().end.has_value();
+  DriverOutput out;
+  for (const auto& [file, read] :
+       {std::pair("stderr", &LogPosition::error_bytes), std::pair("stdout", &LogPosition::output_bytes)}) {
+    auto bytes = co_await logs_.read(application.master_log, file, at.*read, kLogPartMax, kLogLimit);
+    if (!bytes) {
+      // The container writes its files once it starts.
+      if (bytes.error().kind == ErrorKind::kNotFound && !ended) continue;
+      co_return fail(std::move(bytes).error());
+    }
+    if (!ended) bytes->text.resize(bytes->text.rfind('\n') + 1);  // npos + 1 is 0: no whole line
+    at.*read += static_cast<std::int64_t>(bytes->text.size());
+    out.text += bytes->text;
+    out.more = out.more || bytes->more;
+    if (ended && !bytes->text.empty() && !bytes->text.ends_with('\n')) out.text += '\n';
+  }
+  out.position = encode(at);
+  co_return out;
+}
+
+net::Task<Result<std::string>> YarnSide::read_executor_log(const Record&, std::string) {
+  co_return fail(ErrorKind::kNotFound, "YARN keeps the logs of its executors: see the page of the application");
+}
+
+net::Task<Result<std::vector<YarnResource>>> YarnSide::find_resources(const SparkJob& job) {
+  auto resources = yarn_resources(job);
+  for (auto& each : resources) {
+    TM_CO_TRY(auto place, hadoop::open_hdfs(loop_, hdfs_, each.url.substr(0, each.url.find('#'))));
+    TM_CO_TRY(const auto file, co_await place.files.status(place.path, kCallLimit));
+    each.url = cat(place.file_system, place.path);
+    each.bytes = file.bytes;
+    each.modified_ms = file.modified_ms;
+  }
+  co_return resources;
+}
+
 net::Task<Submission> YarnSide::submit(const Record& record) {
-  auto body = yarn_submission(job_of_attempt(record), record.run.attempts.back().handle, tags_of(record, owner_.store),
-                              options_);
+  const SparkJob job = job_of_attempt(record);
+  const auto resources = co_await find_resources(job);
+  if (!resources) {
+    const bool wrong = resources.error().kind == ErrorKind::kNotFound || resources.error().kind == ErrorKind::kInvalid;
+    if (!wrong) co_return Submission{.message = resources.error().message};
+    co_return Submission{Submission::Outcome::kRefused, EndClass::kUser, resources.error().message};
+  }
+  auto body =
+      yarn_submission(job, record.run.attempts.back().handle, tags_of(record, owner_.store), options_, *resources);
   if (!body) co_return Submission{Submission::Outcome::kRefused, EndClass::kUser, body.error().message};
   const auto answer = co_await rest_.submit(*std::move(body), kCallLimit);
   if (answer) co_return Submission{Submission::Outcome::kAccepted, {}, ""};

@@ -10,11 +10,14 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "base/log.h"
 #include "gateway/side_client.h"
 #include "gateway/yarn_submission.h"
 #include "hadoop/applications_rest.h"
+#include "hadoop/container_logs.h"
+#include "hadoop/web_hdfs.h"
 #include "net/loop.h"
 #include "policy/route/ends.h"
 
@@ -27,8 +30,8 @@ class YarnSide final : public SideClient {
     std::function<bool(std::int64_t run, std::int64_t attempt)> is_live;
     std::function<void(std::int64_t run)> on_change;
   };
-  YarnSide(net::EventLoop& loop, hadoop::ApplicationsRest rest, base::Log log, YarnOptions options, Owner owner,
-           base::Duration poll);
+  YarnSide(net::EventLoop& loop, hadoop::ApplicationsRest rest, hadoop::ContainerLogs logs, hadoop::HdfsAccess hdfs,
+           base::Log log, YarnOptions options, Owner owner, base::Duration poll);
 
   void start();  // polls until destroyed
 
@@ -38,6 +41,8 @@ class YarnSide final : public SideClient {
   policy::route::Observation look(const Record& record) const override;
   net::Task<Stopped> stop(const Record& record) override;
   net::Task<Result<void>> release(const Record& record, bool moves) override;
+  net::Task<Result<DriverOutput>> read_log(const Record& record, std::string position) override;
+  net::Task<Result<std::string>> read_executor_log(const Record& record, std::string executor) override;
   std::string app_id(const Record& record) const override;
 
  private:
@@ -45,6 +50,7 @@ class YarnSide final : public SideClient {
     std::int64_t run = 0;
     policy::route::Observation seen;  // kUnknown before the first answer
   };
+  net::Task<Result<std::vector<YarnResource>>> find_resources(const SparkJob& job);
   net::Task<void> poll();
   net::Task<Result<void>> poll_once();
   net::Task<void> kill_stray(const hadoop::ApplicationState& application);
@@ -52,6 +58,8 @@ class YarnSide final : public SideClient {
 
   net::EventLoop& loop_;
   hadoop::ApplicationsRest rest_;
+  hadoop::ContainerLogs logs_;
+  hadoop::HdfsAccess hdfs_;
   base::Log log_;
   const YarnOptions options_;
   const Owner owner_;

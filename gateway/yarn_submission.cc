@@ -17,7 +17,11 @@ using base::cat;
 constexpr std::size_t kCommandMax = 120 * 1024;
 constexpr std::int64_t kOverheadMinMib = 384;
 constexpr std::string_view kMaster = "org.apache.spark.deploy.yarn.ApplicationMaster";
+constexpr std::string_view kPythonRunner = "org.apache.spark.deploy.PythonRunner";
 constexpr std::string_view kLocal = "local:";
+constexpr std::string_view kHdfs = "hdfs://";
+constexpr std::string_view kAppJar = "__app__.jar";        // as Spark calls the job's jar in a container
+constexpr std::string_view kPythonFolder = "__pyfiles__";  // of single modules
 
 // Packages that Spark opens on Java 17; an older Java ignores them.
 constexpr std::array<std::string_view, 14> kOpened = {
@@ -82,10 +86,88 @@ std::int64_t container_mib(const SparkJob& job) {
   return memory + std::max(static_cast<std::int64_t>(factor * static_cast<double>(memory)), kOverheadMinMib);
 }
 
-std::string command_of(const SparkJob& job, const YarnOptions& options) {
+// The paths of a property, without empty ones.
+std::vector<std::string_view> paths_of(const SparkJob& job, std::string_view key) {
+  auto out = base::split(job.conf_or(key, ""), ',');
+  std::erase_if(out, [](std::string_view path) { return base::trim(path).empty(); });
+  return out;
+}
+
+// The name that a file gets in a container: behind # if it is given.
+std::string link_of(std::string_view url) {
+  const auto hash = url.find('#');
+  return std::string(hash != std::string_view::npos ? url.substr(hash + 1) : url.substr(url.rfind('/') + 1));
+}
+
+bool is_module(std::string_view path) {
+  return path.ends_with(".py");
+}
+
+// Where Python looks for modules: pyspark itself, the folder of single modules, and archives of modules.
+std::string python_path(const SparkJob& job, const YarnOptions& options) {
+  std::vector<std::string> out;
+  for (const auto path : base::split(options.python, ',')) {
+    if (!path.empty()) out.push_back(path.starts_with(kLocal) ? local_path(path) : std::string(path));
+  }
+  bool modules = false;
+  for (const auto path : paths_of(job, "spark.submit.pyFiles")) {
+    if (path.starts_with(kLocal)) {
+      const std::string local = local_path(path);
+      out.push_back(is_module(path) ? local.substr(0, local.rfind('/')) : local);
+    } else if (!is_module(path)) {
+      out.push_back(cat("{{PWD}}/", link_of(path)));
+    } else {
+      modules = true;
+    }
+  }
+  if (modules) out.push_back(cat("{{PWD}}/", kPythonFolder));
+  return base::join(out, "<CPS>");
+}
+
+// What the ApplicationMaster hands on to executors, as Spark's client writes it.
+std::map<std::string, std::string> cache_properties(const std::vector<YarnResource>& resources) {
+  std::vector<std::string> files, sizes, times, visibilities, types;
+  for (const auto& each : resources) {
+    files.push_back(cat(each.url.substr(0, each.url.find('#')), "#", each.link));
+    sizes.push_back(cat(each.bytes));
+    times.push_back(cat(each.modified_ms));
+    visibilities.emplace_back("PRIVATE");
+    types.emplace_back(each.archive ? "ARCHIVE" : "FILE");
+  }
+  if (files.empty()) return {};
+  return {{"spark.yarn.cache.filenames", base::join(files, ",")},
+          {"spark.yarn.cache.sizes", base::join(sizes, ",")},
+          {"spark.yarn.cache.timestamps", base::join(times, ",")},
+          {"spark.yarn.cache.visibilities", base::join(visibilities, ",")},
+          {"spark.yarn.cache.types", base::join(types, ",")}};
+}
+
+Json local_resources(const std::vector<YarnResource>& resources) {
+  Json entries = Json::array();
+  for (const auto& each : resources) {
+    entries.as_array().push_back(
+        Json::object({{"key", each.link},
+                      {"value", Json::object({{"resource", each.url.substr(0, each.url.find('#'))},
+                                              {"type", each.archive ? "ARCHIVE" : "FILE"},
+                                              {"visibility", "PRIVATE"},
+                                              {"size", each.bytes},
+                                              {"timestamp", each.modified_ms}})}}));
+  }
+  return Json::object({{"entry", std::move(entries)}});
+}
+
+// The class and the file of the job, as arguments of the ApplicationMaster.
+std::string main_words(const SparkJob& job) {
+  if (!job.is_python()) return cat(" --class ", shell_word(job.class_name), " --jar ", shell_word(job.file));
+  const std::string file = job.file.starts_with(kLocal) ? local_path(job.file) : link_of(job.file);
+  return cat(" --class ", kPythonRunner, " --primary-py-file ", shell_word(file));
+}
+
+std::string command_of(const SparkJob& job, const YarnOptions& options, const std::vector<YarnResource>& resources) {
   const std::string properties = base::base64_encode(to_properties(yarn_properties(job, options)));
-  std::string out = cat("mkdir -p tmp && echo ", properties,
-                        " | base64 -d > spark.properties && : > dist-cache.properties && exec {{JAVA_HOME}}/bin/java "
+  const std::string cache = base::base64_encode(to_properties(cache_properties(resources)));
+  std::string out = cat("mkdir -p tmp && echo ", properties, " | base64 -d > spark.properties && echo ", cache,
+                        " | base64 -d > dist-cache.properties && exec {{JAVA_HOME}}/bin/java "
                         "-server -Xmx",
                         driver_mib(job), "m -Djava.io.tmpdir={{PWD}}/tmp -XX:+IgnoreUnrecognizedVMOptions");
   for (const auto package : kOpened) out += cat(" --add-opens=", package, "=ALL-UNNAMED");
@@ -96,8 +178,7 @@ std::string command_of(const SparkJob& job, const YarnOptions& options) {
       if (!option.empty()) out += cat(" ", shell_word(option));
     }
   }
-  out += cat(" -Dspark.yarn.app.container.log.dir=<LOG_DIR> ", kMaster, " --class ", shell_word(job.class_name),
-             " --jar ", shell_word(job.file));
+  out += cat(" -Dspark.yarn.app.container.log.dir=<LOG_DIR> ", kMaster, main_words(job));
   for (const auto& arg : job.args) out += cat(" --arg ", shell_word(arg));
   return cat(out,
              " --properties-file {{PWD}}/spark.properties --dist-cache-conf {{PWD}}/dist-cache.properties"
@@ -122,21 +203,42 @@ std::string staging_directory(const SparkJob& job, std::string_view application_
 }  // namespace
 
 std::string not_for_yarn(const SparkJob& job, const YarnOptions& options) {
-  if (job.is_python()) return "Python is not supported on YARN";
-  if (!job.file.starts_with(kLocal)) return "file must be on the nodes (local:///…)";
-  for (const std::string_view key : {"spark.jars", "spark.files", "spark.archives", "spark.submit.pyFiles"}) {
-    for (const auto path : base::split(job.conf_or(key, ""), ',')) {
-      if (!path.empty() && (key != "spark.jars" || !path.starts_with(kLocal))) {
-        return cat(key, ": ", base::in_quotes(path), " is not supported on YARN");
-      }
+  const auto is_there = [](std::string_view path) { return path.starts_with(kLocal) || path.starts_with(kHdfs); };
+  if (!is_there(job.file)) return "file must be on the nodes (local:///…) or in HDFS";
+  if (job.is_python() && options.python.empty()) return "Python needs --spark-yarn-python";
+  for (const std::string_view key : {"spark.jars", "spark.submit.pyFiles"}) {
+    for (const auto path : paths_of(job, key)) {
+      if (!is_there(path)) return cat(key, ": ", base::in_quotes(path), " is not supported on YARN");
+    }
+  }
+  for (const std::string_view key : {"spark.files", "spark.archives"}) {
+    for (const auto path : paths_of(job, key)) {
+      if (!path.starts_with(kHdfs)) return cat(key, ": ", base::in_quotes(path), " is not supported on YARN");
     }
   }
   const auto jars = job.conf_or("spark.yarn.jars", options.spark_jars);
   if (!jars.starts_with(kLocal)) return "spark.yarn.jars must name the jars on the nodes (local:/opt/spark/jars/*)";
-  for (const std::string_view key : {"spark.yarn.archive", "spark.yarn.keytab", "spark.kerberos.keytab"}) {
+  for (const std::string_view key :
+       {"spark.yarn.archive", "spark.yarn.keytab", "spark.kerberos.keytab", "spark.jars.packages"}) {
     if (job.conf.contains(std::string(key))) return cat(key, " is not supported");
   }
   return "";
+}
+
+std::vector<YarnResource> yarn_resources(const SparkJob& job) {
+  std::vector<YarnResource> out;
+  const auto add = [&out](std::string_view url, std::string link, bool archive) {
+    if (!url.starts_with(kHdfs)) return;
+    out.push_back({.link = std::move(link), .url = std::string(url), .archive = archive});
+  };
+  add(job.file, job.is_python() ? link_of(job.file) : std::string(kAppJar), false);
+  for (const auto path : paths_of(job, "spark.jars")) add(path, link_of(path), false);
+  for (const auto path : paths_of(job, "spark.files")) add(path, link_of(path), false);
+  for (const auto path : paths_of(job, "spark.archives")) add(path, link_of(path), true);
+  for (const auto path : paths_of(job, "spark.submit.pyFiles")) {
+    add(path, is_module(path) ? cat(kPythonFolder, "/", link_of(path)) : link_of(path), false);
+  }
+  return out;
 }
 
 std::map<std::string, std::string> yarn_properties(const SparkJob& job, const YarnOptions& options) {
@@ -148,18 +250,29 @@ std::map<std::string, std::string> yarn_properties(const SparkJob& job, const Ya
   out["spark.master"] = "yarn";
   out["spark.submit.deployMode"] = "cluster";
   out["spark.yarn.maxAppAttempts"] = "1";  // the gateway owns the attempts
-  out["spark.yarn.user.jar"] = job.file;
+  if (job.is_python()) {
+    out["spark.yarn.isPython"] = "true";
+    out["spark.executorEnv.PYTHONPATH"] = python_path(job, options);
+  } else {
+    out["spark.yarn.user.jar"] = job.file;
+  }
   out.try_emplace("spark.yarn.jars", options.spark_jars);
-  if (const auto jars = out.find("spark.jars"); jars != out.end()) {
-    out["spark.yarn.secondary.jars"] = jars->second;
-    out.erase(jars);
+  // Jars that YARN copies go by their names there.
+  std::vector<std::string> jars;
+  for (const auto path : paths_of(job, "spark.jars")) {
+    jars.push_back(path.starts_with(kLocal) ? std::string(path) : link_of(path));
+  }
+  if (!jars.empty()) out["spark.yarn.secondary.jars"] = base::join(jars, ",");
+  for (const std::string_view key : {"spark.jars", "spark.files", "spark.archives", "spark.submit.pyFiles"}) {
+    out.erase(std::string(key));
   }
   return out;
 }
 
 Result<std::string> yarn_submission(const SparkJob& job, std::string_view application_id,
-                                    const std::vector<std::string>& tags, const YarnOptions& options) {
-  const std::string command = command_of(job, options);
+                                    const std::vector<std::string>& tags, const YarnOptions& options,
+                                    const std::vector<YarnResource>& resources) {
+  const std::string command = command_of(job, options, resources);
   if (command.size() > kCommandMax) {
     return fail(ErrorKind::kInvalid, "the job needs a command of ", command.size(), " bytes, and YARN takes ",
                 kCommandMax, "; use fewer or shorter args and properties");
@@ -173,6 +286,7 @@ Result<std::string> yarn_submission(const SparkJob& job, std::string_view applic
   };
   Json environment = Json::array({entry("CLASSPATH", classpath), entry("SPARK_USER", job.user),
                                   entry("SPARK_YARN_STAGING_DIR", staging_directory(job, application_id, options))});
+  if (job.is_python()) environment.as_array().push_back(entry("PYTHONPATH", python_path(job, options)));
   constexpr std::string_view kMasterEnv = "spark.yarn.appMasterEnv.";
   for (const auto& [key, value] : job.conf) {
     if (key.starts_with(kMasterEnv)) environment.as_array().push_back(entry(key.substr(kMasterEnv.size()), value));
@@ -189,7 +303,8 @@ Result<std::string> yarn_submission(const SparkJob& job, std::string_view applic
                        {"application-tags", Json::object({{"tag", std::move(tag_list)}})},
                        {"resource", Json::object({{"memory", container_mib(job)}, {"vCores", cores}})},
                        {"am-container-spec",
-                        Json::object({{"commands", Json::object({{"command", command}})},
+                        Json::object({{"local-resources", local_resources(resources)},
+                                      {"commands", Json::object({{"command", command}})},
                                       {"environment", Json::object({{"entry", std::move(environment)}})}})}})
       .dump();
 }

@@ -72,6 +72,7 @@ int run_gateway(const std::vector<std::string>& args) {
     auto properties = hadoop_properties(folder);
     if (!properties) return failed(properties.error());
     options.yarn.hadoop = *std::move(properties);
+    options.kubernetes.hadoop = options.yarn.hadoop;
     if (auto able = speak_kerberos(clusters->front().managers, kerberos, log, &metrics); !able) {
       return failed(able.error());
     }

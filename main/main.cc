@@ -91,7 +91,7 @@ int main(int argc, char** argv) {
   for (const auto& command : kCommands) {
     if (!command.peer.empty() && command.peer == called) return run(command, words);
   }
-  if (called == "tidemark-spark-submit") return tidemark::main::run_spark_submit(words);
+  if (called == "tidemark-spark-submit" || called == "spark-submit") return tidemark::main::run_spark_submit(words);
   if (words.empty()) return wrong_use("command is missing");
   if (words[0] == "--help" || words[0] == "-h" || words[0] == "help") return tidemark::main::print(help());
   if (words[0] == "--version" || words[0] == "version") {

@@ -152,6 +152,10 @@ class DyingStore final : public Store {
   const std::string& instance() const override { return store_->instance(); }
   bool no_more_kubernetes() const override { return store_->no_more_kubernetes(); }
   net::Task<Result<void>> set_no_more_kubernetes(bool value) override { return store_->set_no_more_kubernetes(value); }
+  net::Task<Result<std::string>> text(std::string name) override { return store_->text(std::move(name)); }
+  net::Task<Result<void>> set_text(std::string name, std::string value) override {
+    return store_->set_text(std::move(name), std::move(value));
+  }
   net::Task<Result<Added>> add(Record record) override { return store_->add(std::move(record)); }
   net::Task<Result<void>> put(const Record& record) override {
     const Record copy = record;
@@ -291,7 +295,8 @@ class World {
                                          KubernetesSide::Owner{store->instance(), is_live, on_change});
     YarnOptions yarn_options;
     yarn_options.spark_jars = "local:/opt/spark/jars/*";
-    yarn = std::make_unique<YarnSide>(loop, hadoop::ApplicationsRest(loop, nullptr, rm->cluster(), "tester"), log,
+    yarn = std::make_unique<YarnSide>(loop, hadoop::ApplicationsRest(loop, nullptr, rm->cluster(), "tester"),
+                                      hadoop::ContainerLogs(loop, nullptr, "tester", {}), hadoop::HdfsAccess(), log,
                                       yarn_options, YarnSide::Owner{store->instance(), is_live, on_change}, 5ms);
     runs->use({kubernetes.get(), yarn.get()});
     ASSERT_TRUE(run(runs->resume()));

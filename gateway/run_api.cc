@@ -1,0 +1,85 @@
+#include "gateway/run_api.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "gateway/door.h"
+
+namespace tidemark::gateway {
+namespace {
+
+constexpr std::string_view kRunsPath = "/tidemark/v1/runs/";
+
+void refuse_run(net::HttpExchange& exchange, const Error& error) {
+  const Refusal refusal = refusal_of(error);
+  respond(exchange, refusal.status, Json::object({{"msg", refusal.message}}));
+}
+
+Json batch_body(const SparkJob& job) {
+  Json out = to_json(job);
+  out["proxyUser"] = Json(job.user);
+  out.as_object().erase("user");
+  if (job.class_name.empty()) out.as_object().erase("className");
+  out["conf"].as_object().erase("spark.app.name");
+  return out;
+}
+
+}  // namespace
+
+bool RunApi::serves(std::string_view path) {
+  return path.starts_with(kRunsPath);
+}
+
+net::Task<void> RunApi::handle(net::HttpExchange& exchange) {
+  const auto target = net::parse_target(exchange.head().target);
+  const auto parts = base::split(target ? std::string_view(target->path).substr(kRunsPath.size()) : "", '/');
+  const auto id = base::parse_int(parts[0]);
+  const bool of_run = parts.size() == 2 && parts[1] == "log";
+  const bool of_job = parts.size() == 2 && parts[1] == "job";
+  const bool of_executor = parts.size() == 4 && parts[1] == "executors" && parts[3] == "log";
+  if (exchange.head().method != "GET" || !id || (!of_run && !of_executor && !of_job)) {
+    refuse_run(exchange, Error{ErrorKind::kNotFound, "Not found."});
+    co_return;
+  }
+  const auto found = co_await runs_.find(*id);
+  if (!found || !*found) {
+    refuse_run(exchange, found ? Error{ErrorKind::kNotFound, base::cat("no run ", *id)} : found.error());
+  } else if (of_job) {
+    respond(exchange, 200, batch_body((*found)->job));
+  } else if (of_executor) {
+    co_await respond_executor(exchange, **found, std::string(parts[2]));
+  } else {
+    const auto from = base::parse_int(target->get("from"));
+    co_await respond_log(exchange, **found, std::max<std::int64_t>(from.value_or(0), 0));
+  }
+}
+
+net::Task<void> RunApi::respond_log(net::HttpExchange& exchange, Record record, std::int64_t from) {
+  const bool ended = policy::route::is_final(record.run.phase);
+  auto piece = co_await runs_.log_piece(std::move(record), from);
+  if (!piece) {
+    refuse_run(exchange, piece.error());
+    co_return;
+  }
+  const auto begin = piece->next - static_cast<std::int64_t>(piece->text.size());
+  respond(exchange, 200,
+          Json::object({{"from", begin}, {"next", piece->next}, {"text", std::move(piece->text)}, {"ended", ended}}));
+}
+
+net::Task<void> RunApi::respond_executor(net::HttpExchange& exchange, Record record, std::string executor) {
+  if (!base::parse_uint(executor)) {
+    refuse_run(exchange, Error{ErrorKind::kNotFound, base::cat("no executor ", base::in_quotes(executor))});
+    co_return;
+  }
+  auto text = co_await runs_.executor_log(std::move(record), std::move(executor));
+  if (!text) {
+    refuse_run(exchange, text.error());
+    co_return;
+  }
+  exchange.respond(200, "text/plain; charset=utf-8", *std::move(text));
+}
+
+}  // namespace tidemark::gateway

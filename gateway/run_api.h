@@ -1,0 +1,28 @@
+// Our own API: the log of a run from an offset, and the logs of its executors.
+//
+//   GET /tidemark/v1/runs/1/job                 the job, as a body of POST /batches
+//   GET /tidemark/v1/runs/1/log?from=BYTE       {"from", "next", "text", "ended"}
+//   GET /tidemark/v1/runs/1/executors/2/log     text; the target of the links in Spark's History Server
+#pragma once
+
+#include <string_view>
+
+#include "gateway/runs.h"
+#include "net/http_server.h"
+
+namespace tidemark::gateway {
+
+class RunApi {
+ public:
+  explicit RunApi(Runs& runs) : runs_(runs) {}
+  static bool serves(std::string_view path);
+  net::Task<void> handle(net::HttpExchange& exchange);
+
+ private:
+  net::Task<void> respond_log(net::HttpExchange& exchange, Record record, std::int64_t from);
+  net::Task<void> respond_executor(net::HttpExchange& exchange, Record record, std::string executor);
+
+  Runs& runs_;
+};
+
+}  // namespace tidemark::gateway
