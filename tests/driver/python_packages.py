@@ -53,4 +53,5 @@ class PythonPackages:
         log.unlink()
 
 
+PYSPARK = PythonPackages("pyspark", ROOT / "tests/support/clients/pyspark.txt")
 GATEWAY_CLIENTS = PythonPackages("gateway-clients", ROOT / "tests/support/clients/requirements.txt")

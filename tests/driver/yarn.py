@@ -35,12 +35,14 @@ def provide() -> tuple[dict[str, str], str]:
 
 
 def _clients() -> dict[str, str]:
-    """The Python that has the clients of the gateway. Their tests are skipped without it."""
-    try:
-        return {"TIDEMARK_GATEWAY_CLIENTS": str(python_packages.GATEWAY_CLIENTS.provide())}
-    except Failed as error:
-        loud(f"tests of the gateway's clients are skipped: {error}")
-        return {}
+    """The Pythons that have the clients of the gateway, and pyspark. Their tests are skipped without them."""
+    found = {}
+    for name, packages_of in (("TIDEMARK_GATEWAY_CLIENTS", python_packages.GATEWAY_CLIENTS), ("TIDEMARK_PYSPARK", python_packages.PYSPARK)):
+        try:
+            found[name] = str(packages_of.provide())
+        except Failed as error:
+            loud(f"tests that need {packages_of.name} are skipped: {error}")
+    return found
 
 
 def _classes(hadoop: dict[str, str]) -> dict[str, str]:

@@ -21,10 +21,11 @@ ENDED = ("success", "dead", "killed")
 
 class GatewayCase(unittest.TestCase):
     TOTALS = [Totals(memory_mib=4096, vcores=8)]
+    CORE: dict[str, str] = {}  # of core-site.xml
 
     @classmethod
     def setUpClass(cls):
-        cls.yarn = cls.enterClassContext(Yarn(cls.TOTALS))
+        cls.yarn = cls.enterClassContext(Yarn(cls.TOTALS, core=cls.CORE))
         cls.api = colocation.client()
         cls.addClassCleanup(cls.api.close)
         must(cls.api.request("POST", PRIORITIES, {"metadata": {"name": "koord-batch"}, "value": 5500}), 201, 409)

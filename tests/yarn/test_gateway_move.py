@@ -3,6 +3,7 @@ output has each row once."""
 
 import json
 import os
+import subprocess
 import sys
 import time
 import unittest
@@ -130,6 +131,25 @@ class Move(GatewayCase):
         self.assertEqual(["infrastructure", "succeeded"], [each["end"] for each in batch["attempts"]])
         self.assertIn("[TM-ROUTE-016]", "\n".join(batch["log"]))
         self.wait(lambda: not self.pods_of("driver"), "no late driver")
+
+    @unittest.skipUnless("TIDEMARK_PYSPARK" in os.environ, "pyspark cannot be installed here")
+    def test_a_comparison_runs_the_job_on_both_sides_and_finds_the_same_rows(self):
+        spark = next(Path(os.environ["TIDEMARK_PYSPARK"]).parents[1].glob("lib/python3*/site-packages/pyspark"))
+        python = ",".join(str(file) for file in sorted((spark / "python/lib").glob("*.zip")))
+        self.begin(f"--uploads={self.yarn.layout.scratch}/up", f"--spark-yarn-python={python}", "--kubernetes-percent=0")
+        self.go.touch()
+        conf = {"spark.tidemark.outputs": f"file://{self.output}", "spark.tidemark.outputFormat": "text"}
+        number = self.post_rows(**conf)
+        self.wait_ended(number)
+        done = subprocess.run(
+            [os.environ["TIDEMARK_BINARY"], "spark", "compare", f"--gateway={self.url}", str(number)], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=6 * PATIENCE_S,
+        )
+        said = f"{done.stdout}{done.stderr}\n{self.why()}"
+        self.assertEqual(0, done.returncode, said)
+        self.assertIn("no difference: written rows may run on either side", done.stdout)
+        self.assertIn(f"{ROWS} rows from Kubernetes, {ROWS} from YARN, equal", done.stdout, said)
+        sides = [self.batch(each)["attempts"][0]["side"] for each in range(number + 1, number + 4)]
+        self.assertEqual(["kubernetes", "yarn", "yarn"], sides)
 
     def machine_volumes(self, pod: dict) -> int:
         """The number of volumes that the webhook added behind those of the gateway."""
