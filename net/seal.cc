@@ -26,6 +26,16 @@ const unsigned char* bytes_of(std::string_view text) {
   return reinterpret_cast<const unsigned char*>(text.data());
 }
 
+}  // namespace
+
+std::string sha256(std::string_view text) {
+  std::string digest(32, '\0');
+  unsigned size = 0;
+  const bool good = EVP_Digest(text.data(), text.size(), bytes_of(digest), &size, EVP_sha256(), nullptr) == 1;
+  TM_CHECK(good && size == digest.size(), "OpenSSL always has SHA-256");
+  return digest;
+}
+
 std::string base64url(std::string_view bytes) {
   std::string out = base::base64_encode(bytes);
   while (!out.empty() && out.back() == '=') out.pop_back();
@@ -43,14 +53,10 @@ std::optional<std::string> from_base64url(std::string_view text) {
   return base::base64_decode(padded);
 }
 
-}  // namespace
-
-std::string sha256(std::string_view text) {
-  std::string digest(32, '\0');
-  unsigned size = 0;
-  const bool good = EVP_Digest(text.data(), text.size(), bytes_of(digest), &size, EVP_sha256(), nullptr) == 1;
-  TM_CHECK(good && size == digest.size(), "OpenSSL always has SHA-256");
-  return digest;
+Result<std::string> random_text(std::size_t bytes) {
+  std::string out(bytes, '\0');
+  if (RAND_bytes(bytes_of(out), static_cast<int>(bytes)) != 1) return fail(ErrorKind::kInternal, "no randomness");
+  return base64url(out);
 }
 
 struct Sha256::Impl {

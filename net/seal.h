@@ -32,6 +32,13 @@ class Sha256 {
   std::unique_ptr<Impl> impl_;
 };
 
+// Without padding (RFC 4648, section 5).
+std::string base64url(std::string_view bytes);
+std::optional<std::string> from_base64url(std::string_view text);
+
+// `bytes` bytes that cannot be guessed, in base64url. kInternal: the system has no randomness.
+Result<std::string> random_text(std::size_t bytes);
+
 class Sealer {
  public:
   // The key is derived from `secret`, which may be of any length; two programs with the same secret open each other's
