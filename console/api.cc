@@ -10,7 +10,9 @@
 #include "console/guard.h"
 #include "console/page.h"
 #include "kube/objects.h"
+#include "model/names.h"
 #include "operate/explain.h"
+#include "operate/off_progress.h"
 
 namespace tidemark::console {
 namespace {
@@ -49,6 +51,18 @@ bool accepts(const net::HttpRequest& request, std::string_view coding) {
   return false;
 }
 
+// What a person must be allowed to read besides nodes and pods, to see the answer of this path.
+std::optional<ReadAccess> read_access(std::string_view what, const ViewOptions& settings) {
+  if (what.starts_with("settings") || what == "calendar" || what == "budgets") {
+    return ReadAccess{"get", "configmaps", settings.config_namespace, std::string(model::kTidemarkConfigName)};
+  }
+  if (what.starts_with("orders")) {
+    return ReadAccess{"get", "configmaps", settings.config_namespace, std::string(operate::kOffProgressName)};
+  }
+  if (what == "decisions" || what == "yarn") return ReadAccess{"list", "events", "", ""};
+  return std::nullopt;
+}
+
 kube::NodeFields detail_fields() {
   kube::NodeFields fields = node_fields();
   fields.condition_messages = kube::KeyFilter::all();
@@ -72,6 +86,10 @@ net::Task<void> Api::handle(net::HttpExchange& exchange) {
     co_await write(exchange, path);
     co_return;
   }
+  if (parts_.login != nullptr && parts_.login->is_of_issuer(path)) {
+    co_await parts_.login->log_in_by_issuer(exchange, std::string(path));
+    co_return;
+  }
   if (!path.starts_with(kApi)) {
     page(exchange, path);
     co_return;
@@ -84,6 +102,12 @@ net::Task<void> Api::handle(net::HttpExchange& exchange) {
   if (const auto known = co_await person(exchange); !known) {
     respond_login_error(exchange, known.error());
     co_return;
+  }
+  if (const auto access = parts_.login == nullptr ? std::nullopt : read_access(what, parts_.settings)) {
+    if (const auto may = co_await parts_.login->check_read(exchange.head(), *access); !may) {
+      respond_login_error(exchange, may.error());
+      co_return;
+    }
   }
   const base::WallTime now = parts_.loop.clock().wall();
   if (what == "stream") {
@@ -162,7 +186,7 @@ net::Task<void> Api::session(net::HttpExchange& exchange) {
     co_return;
   }
   const Json user = parts_.person ? Json(parts_.person->name) : Json();
-  respond_json(exchange, Json::object({{"schema", 1}, {"login", false}, {"user", user}}).dump());
+  respond_json(exchange, Json::object({{"schema", 1}, {"login", false}, {"user", user}, {"issuer", nullptr}}).dump());
 }
 
 void Api::nodes(net::HttpExchange& exchange, const net::Target& target) {

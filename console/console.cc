@@ -36,7 +36,7 @@ class Running final : public Console {
         settings_api_(loop, log_, client, random.fork(), options.view),
         form_(std::move(options.in_cluster)),
         login_(form_ ? std::make_unique<Login>(loop, log_, *form_->reviewer, metrics,
-                                               net::Sealer(form_->session_secret), form_->clients_of)
+                                               net::Sealer(form_->session_secret), form_->clients_of, form_->oidc)
                      : nullptr),
         api_({loop, client, view_, stream_, orders_, settings_api_, metrics, std::move(options.view),
               std::move(options.cluster), std::move(options.person), login_.get(),

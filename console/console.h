@@ -31,6 +31,7 @@ struct ClusterForm {
   std::string session_secret;        // the same on every replica
   kube::Client* reviewer = nullptr;  // makes TokenReviews; outlives the console
   ClientsOf clients_of;
+  std::optional<OidcOptions> oidc{};  // nullopt: people log in by a token only
 };
 
 struct ConsoleOptions {

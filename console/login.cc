@@ -27,11 +27,13 @@ std::string_view ip_of(std::string_view address) {
   return address.substr(0, address.rfind(':'));
 }
 
-net::Task<Result<bool>> may_list(kube::Client& client, std::string_view resource) {
-  const Json attributes = Json::object({{"verb", "list"}, {"resource", Json(resource)}});
+net::Task<Result<bool>> may_read(kube::Client& client, ReadAccess access) {
+  Json attributes = Json::object({{"verb", Json(access.verb)}, {"resource", Json(access.resource)}});
+  if (!access.ns.empty()) attributes["namespace"] = Json(access.ns);
+  if (!access.name.empty()) attributes["name"] = Json(access.name);
   const Json body = Json::object({{"apiVersion", "authorization.k8s.io/v1"},
                                   {"kind", "SelfSubjectAccessReview"},
-                                  {"spec", Json::object({{"resourceAttributes", attributes}})}});
+                                  {"spec", Json::object({{"resourceAttributes", std::move(attributes)}})}});
   TM_CO_TRY(const std::string bytes,
             co_await client.create(kSelfSubjectAccessReviews, body.dump(), {}, "", kReviewLimit));
   TM_CO_TRY(const Json answer, Json::parse(bytes));
@@ -39,15 +41,41 @@ net::Task<Result<bool>> may_list(kube::Client& client, std::string_view resource
   co_return allowed != nullptr && allowed->get_bool().value_or(false);
 }
 
+std::unexpected<Error> may_not(std::string_view user, const ReadAccess& access) {
+  return std::unexpected(
+      Error{ErrorKind::kDenied,
+            base::cat(user, " may not ", access.verb, " ", access.resource, access.name.empty() ? "" : " ", access.name,
+                      "; the console shows its data only to those who may read it themselves"),
+            403, 0});
+}
+
+// `user`: null: not logged in.
+Json session_json(Json user, const OidcLogin* oidc) {
+  const auto issuer = oidc == nullptr ? Result<net::Url>(net::Url()) : net::parse_url(oidc->issuer());
+  return Json::object({{"schema", 1},
+                       {"login", true},
+                       {"user", std::move(user)},
+                       {"issuer", issuer && !issuer->host.empty() ? Json(issuer->host) : Json(nullptr)}});
+}
+
+// The page says what the word means; a text from outside is never in an address.
+void send_to_page(net::HttpExchange& exchange, std::string_view refused, std::initializer_list<std::string> cookies) {
+  net::Headers headers = answer_headers("text/plain; charset=utf-8", "no-store");
+  headers.set("location", refused.empty() ? std::string("/") : base::cat("/?login=", refused));
+  for (const auto& cookie : cookies) headers.add("set-cookie", cookie);
+  exchange.respond(303, std::move(headers), net::make_buffer(""));
+}
+
 }  // namespace
 
 Login::Login(net::EventLoop& loop, const base::Log& log, kube::Client& reviewer, base::Registry& metrics,
-             net::Sealer sealer, ClientsOf clients_of)
+             net::Sealer sealer, ClientsOf clients_of, std::optional<OidcOptions> oidc)
     : loop_(loop),
       log_(log.named("login")),
       reviewer_(reviewer),
       sealer_(sealer),
       clients_of_(std::move(clients_of)),
+      oidc_(oidc ? std::make_unique<OidcLogin>(loop, sealer_, *std::move(oidc)) : nullptr),
       logins_(metrics.counter("tidemark_console_logins_total", "Logins that succeeded.")),
       refused_(metrics.counter("tidemark_console_logins_refused_total", "Logins that were refused.")) {}
 
@@ -66,40 +94,87 @@ net::Task<void> Login::log_in(net::HttpExchange& exchange) {
     respond_problem(exchange, 400, "invalid", "expected {\"token\": …}, a token of the API server", "token");
     co_return;
   }
-  const auto person = co_await review(token);
-  if (!person) {
-    refused_.add(1);
-    log_.warn("login refused", {{"address", address}, {"error", person.error().message}});
-    respond_login_error(exchange, person.error());
+  const auto entered = co_await enter(std::move(token), address);
+  if (!entered) {
+    respond_login_error(exchange, entered.error());
     co_return;
   }
+  net::Headers headers = answer_headers("application/json", "no-store");
+  headers.set("set-cookie", entered->cookie);
+  exchange.respond(200, std::move(headers), net::make_buffer(session_json(entered->user, oidc_.get()).dump()));
+}
+
+net::Task<Result<Login::Entered>> Login::enter(std::string token, std::string address) {
+  const auto person = co_await review(token);
+  if (!person) {
+    refuse(address, person.error().message);
+    co_return std::unexpected(person.error());
+  }
   const base::WallTime now = loop_.clock().wall();
-  const auto cookie = session_cookie(sealer_, {person->name, std::move(token), now, now});
+  auto cookie = session_cookie(sealer_, {person->name, std::move(token), now, now});
   if (!cookie) {
-    refused_.add(1);
-    respond_error(exchange, cookie.error(), "token");
-    co_return;
+    refuse(address, cookie.error().message);
+    co_return std::unexpected(std::move(cookie).error());
   }
   logins_.add(1);
   log_.info("login", {{"address", address}, {"user", person->name}});
-  net::Headers headers = answer_headers("application/json", "no-store");
-  headers.set("set-cookie", *cookie);
-  exchange.respond(200, std::move(headers),
-                   net::make_buffer(Json::object({{"schema", 1}, {"login", true}, {"user", person->name}}).dump()));
+  co_return Entered{person->name, *std::move(cookie)};
+}
+
+void Login::refuse(std::string_view address, std::string_view why) {
+  refused_.add(1);
+  log_.warn("login refused", {{"address", address}, {"error", why}});
+}
+
+bool Login::is_of_issuer(std::string_view path) const {
+  return oidc_ != nullptr && (path == OidcLogin::kBeginPath || path == OidcLogin::kCallbackPath);
+}
+
+net::Task<void> Login::log_in_by_issuer(net::HttpExchange& exchange, std::string path) {
+  const std::string address(ip_of(exchange.peer().address));
+  if (path == OidcLogin::kCallbackPath) {
+    if (may_try(address)) {
+      co_await finish_by_issuer(exchange);
+    } else {
+      refused_.add(1);
+      send_to_page(exchange, "often", {});
+    }
+    co_return;
+  }
+  const auto begun = co_await oidc_->begin(std::string(exchange.head().headers.get("host")));
+  if (!begun) {
+    refuse(address, begun.error().detail);
+    co_return send_to_page(exchange, begun.error().id, {});
+  }
+  net::Headers headers = answer_headers("text/plain; charset=utf-8", "no-store");
+  headers.set("location", begun->location);
+  headers.set("set-cookie", begun->cookie);
+  exchange.respond(303, std::move(headers), net::make_buffer(""));
+}
+
+net::Task<void> Login::finish_by_issuer(net::HttpExchange& exchange) {
+  const std::string address(ip_of(exchange.peer().address));
+  auto token = co_await oidc_->finish(exchange.head());
+  if (!token) {
+    refuse(address, token.error().detail);
+    co_return send_to_page(exchange, token.error().id, {OidcLogin::ended_cookie()});
+  }
+  const auto entered = co_await enter(*std::move(token), address);
+  if (!entered) co_return send_to_page(exchange, "account", {OidcLogin::ended_cookie()});
+  send_to_page(exchange, "", {OidcLogin::ended_cookie(), entered->cookie});
 }
 
 void Login::log_out(net::HttpExchange& exchange) {
   net::Headers headers = answer_headers("application/json", "no-store");
   headers.set("set-cookie", ended_session_cookie());
-  exchange.respond(200, std::move(headers),
-                   net::make_buffer(Json::object({{"schema", 1}, {"login", true}, {"user", nullptr}}).dump()));
+  exchange.respond(200, std::move(headers), net::make_buffer(session_json(nullptr, oidc_.get()).dump()));
 }
 
 net::Task<void> Login::session(net::HttpExchange& exchange) {
   net::Headers headers = answer_headers("application/json", "no-store");
-  Json answer = Json::object({{"schema", 1}, {"login", true}, {"user", nullptr}});
+  Json answer = session_json(nullptr, oidc_.get());
   const base::WallTime now = loop_.clock().wall();
-  auto session = read_session(sealer_, exchange.head().headers.get("cookie"), now);
+  auto session = read_session(sealer_, cookies_of(exchange.head().headers), now);
   if (session) {
     if (const auto person = co_await review(session->token)) {
       answer["user"] = Json(person->name);
@@ -116,7 +191,7 @@ net::Task<void> Login::session(net::HttpExchange& exchange) {
 }
 
 net::Task<Result<Person>> Login::person(const net::HttpRequest& request) {
-  auto session = read_session(sealer_, request.headers.get("cookie"), loop_.clock().wall());
+  auto session = read_session(sealer_, cookies_of(request.headers), loop_.clock().wall());
   if (!session) co_return no_session("log in first");
   co_return co_await review(std::move(session->token));
 }
@@ -132,14 +207,9 @@ net::Task<Result<Person>> Login::review(std::string token) {
   TM_CO_TRY(const std::string user, co_await user_of(token));
   PersonClients clients = clients_of_(token, user);
   for (const std::string_view resource : {"nodes", "pods"}) {
-    TM_CO_TRY(const bool may, co_await may_list(*clients.asks, resource));
-    if (!may) {
-      co_return std::unexpected(
-          Error{ErrorKind::kDenied,
-                base::cat(user, " may not list ", resource,
-                          "; the console shows its data only to those who may read it themselves"),
-                403, 0});
-    }
+    const ReadAccess access{"list", resource, "", ""};
+    TM_CO_TRY(const bool may, co_await may_read(*clients.asks, access));
+    if (!may) co_return may_not(user, access);
   }
   while (reviewed_.size() >= kReviewsKept) {
     reviewed_.erase(std::ranges::min_element(reviewed_, {}, [](const auto& each) { return each.second.at; }));
@@ -147,6 +217,23 @@ net::Task<Result<Person>> Login::review(std::string token) {
   Person person{user, clients.writes};
   reviewed_.insert_or_assign(hash, Reviewed{user, std::move(clients), now});
   co_return person;
+}
+
+net::Task<Result<void>> Login::check_read(const net::HttpRequest& request, ReadAccess access) {
+  const auto session = read_session(sealer_, cookies_of(request.headers), loop_.clock().wall());
+  const std::string hash = session ? net::sha256(session->token) : std::string();
+  const std::string what = base::cat(access.verb, " ", access.resource, " ", access.ns, " ", access.name);
+  auto known = reviewed_.find(hash);
+  if (known == reviewed_.end()) co_return no_session("log in first");
+  if (!known->second.may_read.contains(what)) {
+    const auto asks = known->second.clients.asks;
+    TM_CO_TRY(const bool may, co_await may_read(*asks, access));
+    known = reviewed_.find(hash);  // it may have been dropped meanwhile
+    if (known == reviewed_.end()) co_return no_session("log in again");
+    known->second.may_read.emplace(what, may);
+  }
+  if (!known->second.may_read.at(what)) co_return may_not(known->second.user, access);
+  co_return Result<void>();
 }
 
 net::Task<Result<std::string>> Login::user_of(std::string token) {

@@ -56,8 +56,9 @@ class ConsoleLogin : public operate::testing::Orders {
  protected:
   void SetUp() override {
     between.answers = [this](const net::HttpRequest& request) { return answer(request); };
-    login = std::make_unique<Login>(loop, log, client, metrics, net::Sealer("secret"),
-                                    [this](std::string token, const std::string&) { return clients(token); });
+    login = std::make_unique<Login>(
+        loop, log, client, metrics, net::Sealer("secret"),
+        [this](std::string token, const std::string&) { return clients(token); }, issuer());
     stream = std::make_unique<Stream>(loop, metrics, "run", [] { return std::string("{}"); });
     view = std::make_unique<View>(loop, client, log, metrics, base::Random(3), ViewOptions());
     orders = std::make_unique<console::Orders>(loop, log, *view, metrics, base::Random(4), ViewOptions());
@@ -69,6 +70,19 @@ class ConsoleLogin : public operate::testing::Orders {
         loop, [this](net::HttpExchange& exchange) { return api->handle(exchange); }, "browser");
     view->start();
     net::testing::run_for(loop, clock, 3s);
+  }
+
+  // An issuer that is away.
+  OidcOptions issuer() {
+    OidcOptions options;
+    options.issuer = "https://issuer.example";
+    options.client_id = "console";
+    options.transport_of = [this](const net::Url&) {
+      auto away = std::make_unique<operate::testing::FailingTransport>(loop, transport);
+      away->refuses = [](const net::HttpRequest&) { return Error{ErrorKind::kUnavailable, "no route", 0, 0}; };
+      return away;
+    };
+    return options;
   }
 
   // The reviews of a real API server: good-USER is a token of USER.
@@ -84,7 +98,10 @@ class ConsoleLogin : public operate::testing::Orders {
       return out;
     }
     if (request.target.find("/selfsubjectaccessreviews") != std::string::npos) {
-      const bool allowed = request.headers.get("authorization") != "Bearer good-stranger";
+      ++access_reviews;
+      const auto body = *Json::parse(request.body);
+      const bool allowed = request.headers.get("authorization") != "Bearer good-stranger" &&
+                           !denied.contains(std::string(body.text_at("spec", "resourceAttributes", "resource")));
       out.body = cat(R"({"status":{"allowed":)", allowed, "}}");
       return out;
     }
@@ -124,7 +141,8 @@ class ConsoleLogin : public operate::testing::Orders {
   std::string user() { return std::string(Json::parse(send("GET", "/api/v1/session").body)->text_at("user")); }
 
   base::Registry metrics;
-  std::set<std::string> revoked;
+  std::set<std::string> revoked, denied;  // tokens; resources
+  int access_reviews = 0;
   Noting noting{between};
   int reviews = 0;
   std::string cookie;
@@ -209,6 +227,46 @@ TEST_F(ConsoleLogin, LimitsLoginsOfOneAddress) {
   EXPECT_EQ(reviews, before) << "the API server is not asked";
   net::testing::run_for(loop, clock, 61s);
   EXPECT_EQ(log_in("good-ann").status, 200);
+}
+
+TEST_F(ConsoleLogin, ShowsAKindOnlyToPersonWhoMayReadIt) {
+  denied = {"configmaps", "events"};
+  ASSERT_EQ(log_in("good-ann").status, 200);
+  for (const auto* path :
+       {"/api/v1/settings", "/api/v1/settings/texts", "/api/v1/settings/diff?from=now&to=now",
+        "/api/v1/calendar?pool=default", "/api/v1/budgets", "/api/v1/orders", "/api/v1/decisions", "/api/v1/yarn"}) {
+    const auto refused = send("GET", path);
+    EXPECT_EQ(refused.status, 403) << path;
+    EXPECT_NE(refused.body.find("ann may not"), std::string::npos) << refused.body;
+  }
+  EXPECT_EQ(send("GET", "/api/v1/nodes").status, 200);
+  const int before = access_reviews;
+  EXPECT_EQ(send("GET", "/api/v1/settings").status, 403);
+  EXPECT_EQ(access_reviews, before) << "the answer is kept";
+  denied.clear();
+  net::testing::run_for(loop, clock, Login::kReviewLife + 1s);
+  EXPECT_EQ(send("GET", "/api/v1/settings").status, 200);
+  EXPECT_EQ(send("GET", "/api/v1/decisions").status, 200);
+}
+
+TEST_F(ConsoleLogin, LoginByIssuerReturnsToThePageOnly) {
+  EXPECT_EQ(Json::parse(send("GET", "/api/v1/session").body)->text_at("issuer"), "issuer.example");
+  const auto begun = send("GET", "/login/oidc?redirect=https://evil.example");
+  EXPECT_EQ(begun.status, 303);
+  EXPECT_EQ(begun.headers.get("location"), "/?login=issuer") << "the issuer is away";
+  for (const auto* query : {"code=c&state=s", "code=c&state=s&redirect_uri=https://evil.example", "error=x", ""}) {
+    cookie = "__Host-tidemark-login=forged";
+    const auto answer = send("GET", cat("/login/callback?", query));
+    EXPECT_EQ(answer.status, 303) << query;
+    EXPECT_EQ(answer.headers.get("location"), "/?login=state") << query;
+    EXPECT_TRUE(answer.headers.get("set-cookie").starts_with("__Host-tidemark-login=;")) << "and no session";
+  }
+  EXPECT_EQ(user(), "");
+}
+
+TEST_F(ConsoleLogin, LimitsLoginsByIssuerToo) {
+  for (std::size_t i = 0; i < Login::kLoginsAMinute; ++i) send("GET", "/login/callback?code=c&state=s");
+  EXPECT_EQ(send("GET", "/login/callback?code=c&state=s").headers.get("location"), "/?login=often");
 }
 
 TEST_F(ConsoleLogin, RefusesAnotherHostAndAnotherOrigin) {

@@ -11,7 +11,16 @@ namespace {
 constexpr std::string_view kPurpose = "console session";
 constexpr std::string_view kAttributes = "; Path=/; Secure; HttpOnly; SameSite=Strict";
 
-// The value of a cookie; nullopt if it is absent, or there twice: then a page of a neighbour domain may have added one.
+}  // namespace
+
+std::string cookies_of(const net::Headers& headers) {
+  std::string out;
+  for (const auto& [name, value] : headers) {
+    if (name == "cookie") out += base::cat(out.empty() ? "" : "; ", value);
+  }
+  return out;
+}
+
 std::optional<std::string_view> cookie_in(std::string_view cookies, std::string_view name) {
   std::optional<std::string_view> found;
   for (const std::string_view part : base::split(cookies, ';')) {
@@ -23,8 +32,6 @@ std::optional<std::string_view> cookie_in(std::string_view cookies, std::string_
   }
   return found;
 }
-
-}  // namespace
 
 Result<std::string> session_cookie(const net::Sealer& sealer, const Session& session) {
   if (session.token.size() > kSessionTokenBytesMax) {

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "net/http.h"
 #include "net/seal.h"
 
 namespace tidemark::console {
@@ -32,6 +33,13 @@ inline constexpr std::size_t kSessionTokenBytesMax = 2500;  // sealed and encode
 // The value of Set-Cookie. kInvalid: the token is too long for a cookie.
 Result<std::string> session_cookie(const net::Sealer& sealer, const Session& session);
 std::string ended_session_cookie();
+
+// All cookies of a request. HTTP/2 may send each in a field of its own.
+std::string cookies_of(const net::Headers& headers);
+
+// The value of a cookie in the header Cookie; nullopt if it is absent, or there twice: then a page of a neighbour
+// domain may have added one.
+std::optional<std::string_view> cookie_in(std::string_view cookies, std::string_view name);
 
 // Of the header Cookie. nullopt: there is none, it is not ours, or it is over.
 std::optional<Session> read_session(const net::Sealer& sealer, std::string_view cookies, base::WallTime now);

@@ -60,5 +60,13 @@ TEST(Session, RefusesATokenThatNoCookieHolds) {
   EXPECT_FALSE(session_cookie(sealer, {"ann", std::string(kSessionTokenBytesMax + 1, 'x'), kNow, kNow}));
 }
 
+TEST(ConsoleSession, CookiesInSeveralFieldsAreOneHeader) {
+  net::Headers headers;
+  headers.add("cookie", "other=1");
+  headers.add("cookie", "__Host-tidemark=2");
+  EXPECT_EQ(cookie_in(cookies_of(headers), kSessionCookie), "2");
+  EXPECT_EQ(cookies_of({}), "");
+}
+
 }  // namespace
 }  // namespace tidemark::console

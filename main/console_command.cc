@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -18,6 +19,7 @@ namespace {
 constexpr int kWritesPerSecond = 100'000;
 constexpr std::size_t kSecretBytesMin = 32;
 constexpr std::size_t kSecretBytesMax = 64 * 1024;
+constexpr std::size_t kIssuerAnswerBytesMax = 1024 * 1024;
 
 // Of "kubeconfig /home/ann/.kube/config (context prod)" the context: the page has little room.
 std::string name_of(const std::string& source) {
@@ -31,6 +33,8 @@ std::string name_of(const std::string& source) {
 struct ClusterFlags {
   std::string cert_file, key_file, secret_file, metrics_addr = "0";
   std::vector<std::string> hosts;
+  console::OidcOptions oidc;
+  std::string oidc_secret_file, oidc_ca_file;
 };
 
 void declare_cluster_form(base::Flags& flags, ClusterFlags& form) {
@@ -45,6 +49,32 @@ void declare_cluster_form(base::Flags& flags, ClusterFlags& form) {
       .placeholder("FILE");
   flags.text("metrics-addr", form.metrics_addr, "address for /metrics, /healthz and /readyz; 0 is off")
       .placeholder("HOST:PORT");
+  flags
+      .text("oidc-issuer", form.oidc.issuer, "issuer of OpenID Connect that people log in by, as the API server has it")
+      .placeholder("URL");
+  flags.text("oidc-client-id", form.oidc.client_id, "client of the console at the issuer").placeholder("ID");
+  flags.text("oidc-client-secret-file", form.oidc_secret_file, "secret of the client; default is a public client")
+      .placeholder("FILE");
+  flags.text("oidc-ca-file", form.oidc_ca_file, "certificate authorities of the issuer; default is the system's store")
+      .placeholder("FILE");
+  flags.list("oidc-scope", form.oidc.scopes, "scopes that the console asks for");
+}
+
+// The client of an issuer; its transports live as long as `workers`.
+Result<void> complete_oidc(ClusterFlags& form, net::EventLoop& loop, net::WorkerPool* workers) {
+  if (!form.oidc_secret_file.empty()) {
+    TM_TRY(const std::string secret, kube::system_files().read(form.oidc_secret_file, kSecretBytesMax));
+    form.oidc.client_secret = base::trim(secret);
+  }
+  if (std::ranges::find(form.oidc.scopes, "openid") == form.oidc.scopes.end()) form.oidc.scopes.emplace_back("openid");
+  form.oidc.transport_of = [&loop, workers, ca = form.oidc_ca_file](const net::Url& origin) {
+    net::HttpClientConfig config;
+    config.url = origin;
+    config.tls.ca.file = ca;
+    config.limits.body_bytes_max = kIssuerAnswerBytesMax;
+    return std::make_unique<net::HttpClient>(loop, workers, std::move(config));
+  };
+  return {};
 }
 
 // The error in the flags; "" if they are valid.
@@ -53,7 +83,10 @@ std::string wrong_form(const ClusterFlags& form, bool writes) {
   if (tls == form.key_file.empty()) return "--tls-cert-file and --tls-key-file go together";
   if (!tls && !form.hosts.empty()) return "--host goes only with --tls-cert-file";
   if (!tls && !form.secret_file.empty()) return "--session-secret-file goes only with --tls-cert-file";
-  if (!tls) return "";
+  if (form.oidc.issuer.empty() != form.oidc.client_id.empty()) return "--oidc-issuer and --oidc-client-id go together";
+  if (!form.oidc.issuer.empty() && !form.oidc.issuer.starts_with("https://"))
+    return "--oidc-issuer begins with https://";
+  if (!tls) return form.oidc.issuer.empty() ? "" : "--oidc-issuer goes only with --tls-cert-file";
   if (form.hosts.empty()) return "--tls-cert-file needs --host, the name under which people open the console";
   return writes ? "--write is for one person; with --tls-cert-file each person writes with the own token" : "";
 }
@@ -146,6 +179,10 @@ int run_console(const std::vector<std::string>& args) {
       return console::PersonClients{std::make_shared<kube::Client>(loop, *of_people, bearer, asking, random.fork()),
                                     std::make_shared<kube::Client>(loop, *of_people, bearer, own, random.fork())};
     };
+    if (!form.oidc.issuer.empty()) {
+      if (auto good = complete_oidc(form, loop, cluster->workers.get()); !good) return failed(good.error());
+      in_cluster.oidc = form.oidc;
+    }
     options.in_cluster = std::move(in_cluster);
   }
   auto console = console::Console::make(loop, *cluster->client, log, metrics, random.fork(), std::move(options));

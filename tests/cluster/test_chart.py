@@ -31,6 +31,7 @@ EVERYTHING = {
     },
     "console": {
         "enabled": True, "replicas": 3, "tlsSecret": "console-tls", "hosts": ["console.example.com", "tidemark.example"], "metricsPort": 9092, "logLevel": "debug", "logFormat": "text", "extraArgs": ["--log-level=warn"],
+        "oidc": {"issuer": "https://login.example.com", "clientId": "tidemark", "clientSecret": "console-oidc", "caConfigMap": "console-oidc-ca", "scopes": ["openid", "groups"]},
         "resources": {"limits": {"memory": "1Gi"}}, "priorityClassName": "system-cluster-critical", "nodeSelector": {"a": "b"}, "tolerations": [{"operator": "Exists"}],
         "affinity": {"podAntiAffinity": {}}, "podAnnotations": {"x": "y"}, "podLabels": {"z": "1"},
     },
@@ -115,6 +116,7 @@ BAD = [
     ({"agent": {"mode": "off"}}, "mode"),
     ({"console": {"hosts": ["https://console.example.com"]}}, "hosts"),
     ({"console": {"tls": "console-tls"}}, "tls"),
+    ({"console": {"oidc": {"issuer": "http://login.example.com"}}}, "issuer"),
     ({"yarnOperator": {"rounding": "up"}}, "rounding"),
     ({"yarnOperator": {"millicoresPerVcore": 0}}, "millicoresPerVcore"),
     ({"yarnOperator": {"poll": "5"}}, "poll"),

@@ -109,6 +109,7 @@ class Fixture:
             "TIDEMARK_TEST_TOKEN_FILE": str(self._state / "pki" / "admin.token"),
             "TIDEMARK_TEST_ETCD": f"http://127.0.0.1:{described['etcd_client']}",
             "TIDEMARK_TEST_AUDIT_LOG": str(self._state / "logs" / "audit.log"),
+            "TIDEMARK_TEST_AUTHENTICATION_FILE": str(self._state / "authentication.json"),
             "TIDEMARK_KUBECTL": str(programs["kubectl"]),
             "KUBECACHEDIR": str(self._state / "kubectl-cache"),  # never what kubectl learned of another server on the same port
         }

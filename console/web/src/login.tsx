@@ -3,8 +3,9 @@ import { signal } from "@preact/signals";
 import { useState } from "preact/hooks";
 import type { Session } from "@api";
 import { read, send } from "./api";
-import { t } from "./i18n";
+import { t, type Key } from "./i18n";
 import { Title, Words } from "./parts";
+import { query } from "./router";
 
 export const session = signal<Session | null>(null); // null: not asked yet
 const RENEW_MS = 5 * 60_000;
@@ -40,7 +41,11 @@ export async function logOut() {
   location.reload();
 }
 
+const REFUSALS = ["state", "issuer", "token", "account", "often"]; // of the answer /?login=…
+
 export function LoginForm() {
+  const issuer = session.value?.issuer ?? null;
+  const refusal = REFUSALS.find((each) => each === query.value.get("login"));
   const [token, setToken] = useState("");
   const [error, setError] = useState("");
   const [sending, setSending] = useState(false);
@@ -65,6 +70,19 @@ export function LoginForm() {
       }}
     >
       <Title>{t("loginTitle")}</Title>
+      {refusal && (
+        <p class="failure" role="alert">
+          {t(`loginRefused_${refusal}` as Key)}
+        </p>
+      )}
+      {issuer && (
+        <>
+          <a class="order issuer" href="/login/oidc" target="_self">
+            {t("loginIssuer", { issuer })}
+          </a>
+          <p class="note">{t("loginOr")}</p>
+        </>
+      )}
       <label>
         {t("loginToken")}
         <input type="password" autocomplete="off" spellcheck={false} required value={token} onInput={(event) => setToken(event.currentTarget.value)} />

@@ -65,6 +65,10 @@ class Layout:
         return self.state / "audit-policy.json"
 
     @property
+    def authentication(self) -> Path:
+        return self.state / "authentication.json"
+
+    @property
     def audit_log(self) -> Path:
         return self.logs / "audit.log"
 
@@ -99,6 +103,7 @@ def apiserver_command(layout: Layout, ports: Ports, program: Path) -> list[str]:
         "--disable-admission-plugins=ServiceAccount",  # no controller here makes service accounts
         "--endpoint-reconciler-type=none", "--allow-privileged=true", "--profiling=false",
         f"--audit-policy-file={layout.audit_policy}", f"--audit-log-path={layout.audit_log}",
+        f"--authentication-config={layout.authentication}",
     ]
 
 
@@ -123,6 +128,11 @@ def write_credentials(layout: Layout) -> None:
 
 def write_audit_policy(layout: Layout) -> None:
     layout.audit_policy.write_text(json.dumps(AUDIT_POLICY))
+
+
+def write_authentication(layout: Layout) -> None:
+    """No issuer of OpenID Connect. The API server reads the file again when a test adds one."""
+    layout.authentication.write_text(json.dumps({"apiVersion": "apiserver.config.k8s.io/v1beta1", "kind": "AuthenticationConfiguration", "jwt": []}))
 
 
 def write_kubeconfig(layout: Layout, ports: Ports) -> None:

@@ -45,6 +45,7 @@ class Cluster:
         self._layout.logs.mkdir()
         programs.write_credentials(self._layout)
         programs.write_audit_policy(self._layout)
+        programs.write_authentication(self._layout)
         for attempt in range(1, START_ATTEMPTS + 1):
             try:
                 self.start("etcd")

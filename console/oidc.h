@@ -1,0 +1,88 @@
+// Login by an issuer of OpenID Connect: authorization code with PKCE (RFC 7636). The outcome is an ID token, which the
+// caller presents to the API server: the API server must trust the same issuer.
+//
+// State, nonce and verifier of a login are in a sealed cookie of the browser that began it, so any replica can finish
+// it, and a link with the code of another person is refused.
+#pragma once
+
+#include <expected>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "console/id_token.h"
+#include "net/http.h"
+#include "net/http_client.h"
+#include "net/http_server.h"
+#include "net/loop.h"
+#include "net/seal.h"
+
+namespace tidemark::console {
+
+// A transport to one origin: scheme, host and port of the URL.
+using TransportOf = std::function<std::unique_ptr<net::HttpTransport>(const net::Url& origin)>;
+
+struct OidcOptions {
+  std::string issuer;  // as its tokens name it: "https://accounts.example.com"
+  std::string client_id;
+  std::string client_secret;  // "": a public client
+  std::vector<std::string> scopes = {"openid", "email", "profile"};
+  TransportOf transport_of;
+};
+
+// `id` is for the page, `detail` for the log.
+struct OidcFailure {
+  std::string_view id;  // "state": begin again; "issuer": it refused or did not answer; "token": its token is not good
+  std::string detail;
+};
+
+class OidcLogin {
+ public:
+  static constexpr base::Duration kLoginMax = std::chrono::minutes(10);       // from begin to finish
+  static constexpr base::Duration kDocumentLife = std::chrono::hours(1);      // of discovery and keys
+  static constexpr base::Duration kKeysAgain = std::chrono::minutes(1);       // at the earliest, for an unknown key
+  static constexpr base::Duration kDiscoveryAgain = std::chrono::seconds(5);  // after a failure
+  static constexpr std::string_view kCookie = "__Host-tidemark-login";
+  static constexpr std::string_view kBeginPath = "/login/oidc";
+  static constexpr std::string_view kCallbackPath = "/login/callback";
+
+  OidcLogin(net::EventLoop& loop, net::Sealer sealer, OidcOptions options);
+
+  std::string_view issuer() const { return options_.issuer; }
+
+  // Where to send the browser, and the cookie that it gets. `host`: of the request, a name of the console.
+  struct Beginning {
+    std::string location, cookie;
+  };
+  net::Task<std::expected<Beginning, OidcFailure>> begin(std::string host);
+  // The ID token. `request` is that of kCallbackPath.
+  net::Task<std::expected<std::string, OidcFailure>> finish(const net::HttpRequest& request);
+  static std::string ended_cookie();
+
+ private:
+  template <class Value>
+  struct Kept {
+    Value value;
+    base::MonotonicTime at;
+  };
+  net::Task<Result<Discovery>> discovery();
+  net::Task<Result<std::vector<SigningKey>>> keys(base::Duration life);
+  net::Task<Result<std::string>> token_for(std::string code, std::string verifier, std::string host);
+  net::Task<Result<std::string>> fetch(std::string url, net::HttpRequest request);
+
+  net::EventLoop& loop_;
+  net::Sealer sealer_;
+  OidcOptions options_;
+  std::optional<Kept<Discovery>> discovery_;
+  std::optional<Kept<Error>> no_discovery_;  // the last failure
+  std::optional<Kept<std::vector<SigningKey>>> keys_;
+  std::map<std::string, std::unique_ptr<net::HttpTransport>> transports_;  // by origin
+};
+
+}  // namespace tidemark::console
