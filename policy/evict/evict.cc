@@ -139,7 +139,7 @@ class Step {
       }
       plan_.orders.push_back({EvictVerb::kAsk, victim.task, wanted.gap.feature, wanted.gap.reason, Reason::kEvictAsked,
                               wanted.gap, victim.release, victim.lost_core_seconds, grace_,
-                              is_seen_to_hold(victim, wanted.gap), ladder_.in_hour_beside(known) >= granted()});
+                              is_known_cause(victim, wanted.gap), ladder_.in_hour_beside(known) >= granted()});
       plan_.orders.back().gap.amount = wanted.left;
       ladder_.asked(known, std::move(name), wanted.gap, victim.lost_core_seconds);
       ++asked_;

@@ -111,6 +111,14 @@ std::int64_t lost_core_seconds(const TaskSeen& seen, const model::WorkClass* wor
       std::clamp<Wide>(lost, kLostMin_core_seconds, std::numeric_limits<std::int64_t>::max()));
 }
 
+bool causes(const TaskSeen& seen, const Gap& gap, std::int64_t missing) {
+  if (gap.measure != Measure::kMemoryUsed || seen.task->kind != TaskKind::kCopilotTask) return false;
+  const auto& requested = seen.task->requests.batch.memory;
+  if (!seen.memory || !requested || requested->value <= 0) return false;
+  const Wide beyond = Wide{seen.memory->value} - requested->value;
+  return beyond > 0 && beyond * kWorthPart >= missing;
+}
+
 // What is compared before the loss.
 auto standing(const Task& task, const Victim& victim, std::string_view business) {
   return std::tuple(service_rank(task), !business.empty() && task.identity.business == business, victim.sight,
@@ -149,7 +157,7 @@ void newest_first(std::vector<HandedOut>& all) {
 void let_yarn_choose(std::vector<Victim>& all, std::span<const TaskSeen> tasks, const Gap& gap) {
   std::map<std::string_view, std::vector<std::size_t>> turns;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    if (is_seen_to_hold(all[i], gap)) continue;
+    if (is_known_cause(all[i], gap)) continue;
     const Task& task = *tasks[all[i].task].task;
     if (task.kind == TaskKind::kCopilotTask && !task.identity.attempt.empty()) turns[task.identity.source].push_back(i);
   }
@@ -226,8 +234,8 @@ bool may_go(const TaskSeen& seen, const Gap& gap, const VictimRules& rules) {
          release_of(seen, gap) > 0;
 }
 
-bool is_seen_to_hold(const Victim& victim, const Gap& gap) {
-  return is_of_disk(gap.measure) && victim.sight == Sight::kSeen;
+bool is_known_cause(const Victim& victim, const Gap& gap) {
+  return victim.causes || (is_of_disk(gap.measure) && victim.sight == Sight::kSeen);
 }
 
 std::vector<Victim> victims(std::span<const TaskSeen> tasks, const Gap& gap, std::int64_t missing,
@@ -237,7 +245,7 @@ std::vector<Victim> victims(std::span<const TaskSeen> tasks, const Gap& gap, std
     if (!may_go(tasks[i], gap, rules)) continue;
     const model::WorkClass* work = class_of(*tasks[i].task, rules.classes);
     out.push_back({i, release_of(tasks[i], gap), work == nullptr ? kNoClass : work->order,
-                   lost_core_seconds(tasks[i], work, now), sight_of(tasks[i], gap)});
+                   lost_core_seconds(tasks[i], work, now), sight_of(tasks[i], gap), causes(tasks[i], gap, missing)});
   }
   std::ranges::sort(out, [&](const Victim& a, const Victim& b) {
     const Task& first = *tasks[a.task].task;
@@ -245,6 +253,7 @@ std::vector<Victim> victims(std::span<const TaskSeen> tasks, const Gap& gap, std
     const auto its = standing(first, a, rules.business);
     const auto other = standing(second, b, rules.business);
     if (its != other) return its < other;
+    if (a.causes != b.causes) return a.causes;
     const bool worth = is_worth_it(a.release, missing);
     if (worth != is_worth_it(b.release, missing)) return worth;
     const Wide lost = Wide{a.lost_core_seconds} * b.release;

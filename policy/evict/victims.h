@@ -32,6 +32,8 @@
 //   priority                lower first; with default
 //   sub-priority            lower first; if unset, the priority
 //
+//   cause                   memory in use only: a copilot's task first that uses more than it requested, if that is at
+//                           least a tenth of what is missing
 //   worth                   tasks that release less than a tenth of what is still missing come after the others
 //
 //   loss                    lost × release of the other < …: least lost for what is released
@@ -42,8 +44,8 @@
 //
 // If a ResourceManager preempts YARN's tasks, it ends the newest first and masters last, whichever task is named. The
 // order above decides when it is YARN's turn; the order of the ResourceManager decides which of its tasks is named, so
-// that the asked task is the one that ends. Except for disks: a task that is known to hold the shortage is ended
-// itself, by its copilot, because the newest one would free nothing.
+// that the asked task is the one that ends. Except for a task that is known to hold the shortage of a disk, or to cause
+// that of memory: it is ended itself, by its copilot, because the newest one would free nothing, or did not cause it.
 //
 //   lost    = cores in use (at least 100m) × lost seconds + held bytes / kHeldBytesPerCoreSecond, rounded up
 //   lost seconds = its age; for a class that writes checkpoints at most its restart cost. A task that reports its
@@ -107,11 +109,12 @@ struct Victim {
   std::int64_t order = -1;  // of its class; -1: none
   std::int64_t lost_core_seconds = 0;
   Sight sight = Sight::kSeen;  // else `release` is a guess
+  bool causes = false;         // it uses so much more memory than it requested
   bool operator==(const Victim&) const = default;
 };
 
-// Disk: it is known to hold the shortage, so no other one may end in its place.
-bool is_seen_to_hold(const Victim& victim, const Gap& gap);
+// It is known to hold the shortage of a disk, or to cause that of memory: no other one may end in its place.
+bool is_known_cause(const Victim& victim, const Gap& gap);
 
 // All tasks that may be evicted, in order, while `missing` of the gap is left. Total and deterministic; the order of
 // `tasks` does not matter.

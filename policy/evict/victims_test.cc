@@ -498,7 +498,7 @@ TEST(AnyVictims, YarnReordersOnlyItsOwnTasks) {
         const model::Task& was = *node.seen[ours[at].task].task;
         const model::Task& is = *node.seen[theirs[at].task].task;
         moved += ours[at].task == theirs[at].task ? 0 : 1;
-        const bool itself = is_seen_to_hold(ours[at], gap);
+        const bool itself = is_known_cause(ours[at], gap);
         if (itself || was.kind != model::TaskKind::kCopilotTask || was.identity.attempt.empty()) {
           ASSERT_EQ(ours[at], theirs[at]);
           continue;
