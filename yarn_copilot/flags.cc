@@ -95,7 +95,7 @@ void declare_flags(base::Flags& flags, CopilotOptions& options) {
       .alias("cgroup-root");
   flags.text("proc-root", options.proc_root, "the machine's /proc").placeholder("DIR");
   flags.boolean("sync-memory-cgroup", options.sync_memory_cgroup,
-                "of Koordinator's copilot, for Hadoop 2; true is rejected");
+                "of Koordinator's copilot, for Hadoop 2; no effect here");
   flags.duration("sync-cgroup-period", options.sync_cgroup_period, std::chrono::milliseconds(1), std::chrono::hours(24),
                  "of Koordinator's copilot, used with --sync-memory-cgroup; no effect here");
   flags.group("Serving");

@@ -240,10 +240,8 @@ class RunningCopilot final : public YarnCopilot {
 Result<std::unique_ptr<YarnCopilot>> YarnCopilot::make(net::EventLoop& loop, Rim rim, base::Log log,
                                                        base::Registry& metrics, CopilotOptions options) {
   if (options.sync_memory_cgroup) {
-    return fail(
-        ErrorKind::kUnsupported,
-        "--sync-memory-cgroup: Hadoop 3 has memory groups of its own (yarn.nodemanager.resource.memory.enabled); "
-        "groups for Hadoop 2 are not made here");
+    log.warn("--sync-memory-cgroup has no effect: it is for Hadoop 2",
+             {{"helps", "Hadoop 3 makes memory cgroups itself: yarn.nodemanager.resource.memory.enabled"}});
   }
   if (options.local_dirs.empty() && options.local_dirs_limit_mib > 0) {
     return fail(ErrorKind::kInvalid, "--local-dirs-limit-mib: --nm-local-dirs is not set");

@@ -432,7 +432,7 @@ TEST_F(World, RejectsInvalidOptionsByName) {
   EXPECT_TRUE(error([](CopilotOptions& wrong) { wrong.group = "a/../b"; }).contains("leads up"));
   EXPECT_TRUE(error([](CopilotOptions& wrong) { wrong.group = "/"; }).contains("contains all processes"));
   EXPECT_TRUE(error([](CopilotOptions& wrong) { wrong.node_manager = "::"; }).starts_with("--node-manager-endpoint: "));
-  EXPECT_TRUE(error([](CopilotOptions& wrong) { wrong.sync_memory_cgroup = true; }).contains("--sync-memory-cgroup"));
+  EXPECT_EQ(error([](CopilotOptions& same) { same.sync_memory_cgroup = true; }), "none") << "Koordinator's manifest";
   EXPECT_TRUE(
       error([](CopilotOptions& wrong) { wrong.disk_read_mib = 1; }).contains("--nm-local-dirs names no folder"));
   EXPECT_TRUE(error([](CopilotOptions& wrong) {
