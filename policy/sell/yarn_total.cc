@@ -53,6 +53,13 @@ YarnTotal yarn_total(const YarnNode& node, const YarnTotalConfig& config) {
     total.memory_mib = total.batch.memory.value / kMiB;
     total.vcores = static_cast<std::int32_t>(std::min(total.batch.cpu.value / vcore, kVcoresMax));
   }
+  if (config.memory_per_vcore_mib > 0 && config.rounding == YarnRounding::kExact) {
+    const Wide most = Wide{total.vcores} * config.memory_per_vcore_mib;
+    if (most < total.memory_mib) {
+      total.memory_mib = static_cast<std::int64_t>(most);
+      total.batch.memory = {total.memory_mib * kMiB};
+    }
+  }
   if (node.keep_mib && *node.keep_mib < total.memory_mib) {
     total.memory_mib = std::max<std::int64_t>(*node.keep_mib, 0);
     total.batch.memory = {total.memory_mib * kMiB};

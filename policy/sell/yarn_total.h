@@ -4,6 +4,7 @@
 //             = max(0, origin − batch held by Kubernetes pods and third parties other than YARN)   otherwise
 //    memory   = ⌊ batch memory / 2^20 ⌋ MiB
 //    vcores   = ⌊ batch cpu / cpu of a vcore ⌋
+//    memory   = min(memory, vcores × memory per vcore)      if that is set, for a scheduler that counts only memory
 //
 //    0 if the node takes no offline work: off or draining for YARN, not ready, cordoned. Running containers continue: a
 //    smaller total does not kill them. A node without an origin is not ours, and stays unchanged.
@@ -29,7 +30,8 @@ enum class YarnRounding : std::uint8_t { kExact, kPeer };
 
 struct YarnTotalConfig {
   YarnRounding rounding = YarnRounding::kExact;
-  model::CpuMilli vcore{1000};  // above 0
+  model::CpuMilli vcore{1000};            // above 0
+  std::int64_t memory_per_vcore_mib = 0;  // 0: memory does not depend on CPU
   std::int64_t dead_band_permille = 10;
 };
 

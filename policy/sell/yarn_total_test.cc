@@ -54,6 +54,21 @@ TEST(YarnTotalTest, DoesNotSellCapacityHeldByPods) {
   EXPECT_EQ(peer.memory_mib, 3222);
 }
 
+// For a scheduler that counts only memory.
+TEST(YarnTotalTest, MemoryPerVcoreLimitsMemoryByCpu) {
+  YarnTotalConfig config;
+  config.memory_per_vcore_mib = 1024;
+  YarnTotal total = yarn_total(of({{2500}, {8 * kGiB}}), config);
+  EXPECT_EQ(total.vcores, 2);
+  EXPECT_EQ(total.memory_mib, 2048);
+  EXPECT_EQ(total.batch, (Resources{{2500}, {2 * kGiB}}));
+  total = yarn_total(of({{2500}, {kGiB}}), config);
+  EXPECT_EQ(total.memory_mib, 1024) << "memory is the smaller part";
+  EXPECT_EQ(yarn_total(of({{999}, {kGiB}}), config).memory_mib, 0) << "less than a vcore";
+  config.rounding = YarnRounding::kPeer;
+  EXPECT_EQ(yarn_total(of({{2500}, {8 * kGiB}}), config).memory_mib, 8590) << "as Koordinator's operator";
+}
+
 TEST(YarnTotalTest, DoesNotSellCapacityHeldByThirdParties) {
   YarnNode node = of({{4000}, {4 * kGiB}}, {{1000}, {kGiB}});
   node.others = {{1000}, {2 * kGiB}};
