@@ -8,6 +8,7 @@ Evicting::Evicting(net::EventLoop& loop, const AgentConnections& connections, co
                    const base::Log& log, base::Registry& metrics, Beside beside)
     : log_(log),
       report_(options.report),
+      acts_(options.only_shows.empty()),
       beside_(std::move(beside)),
       killer_(beside_.hierarchies, connections.killing),
       events_(loop, connections.client, log_, metrics, "tidemark-agent"),
@@ -17,6 +18,7 @@ Evicting::Evicting(net::EventLoop& loop, const AgentConnections& connections, co
               {connections.client, killer_, [this](const model::Task& task) { return beside_.tasks.copilot_of(task); },
                &take_back_, beside_.audit},
               log_, options.audit_actor),
+      left_overs_(loop, ending_, log_),
       ends_(loop, connections.client, log_, options.node_name),
       disks_(loop, connections.disks, log_, metrics,
              {options.tasks.kubelet.dir, options.tasks.kubelet.runtime_dir, options.pod_logs},
@@ -59,6 +61,7 @@ void Evicting::observe(const Measured& measured, const std::shared_ptr<const Tas
                        .permit = permits.permits[kIndex],
                        .yarn_preempts = take_back_.heard()});
   beside_.protect.tell_eviction(controller_.says(), lines_.says());
+  if (acts_) left_overs_.observe(stands.evicts, *tasks);  // an order of a person applies in each mode
   ends_.observe(tasks, word && report_);
 }
 

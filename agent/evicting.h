@@ -13,6 +13,7 @@
 #include "agent/evict/evict_lines.h"
 #include "agent/evict/evict_memory.h"
 #include "agent/evict/eviction_controller.h"
+#include "agent/evict/left_overs.h"
 #include "agent/evict/loss_ledger.h"
 #include "agent/evict/pods_room.h"
 #include "agent/evict/take_back.h"
@@ -60,12 +61,14 @@ class Evicting {
 
   base::Log log_;
   bool report_;
+  bool acts_;  // not only shows what it would do
   Beside beside_;
   linux::KernelGroupKiller killer_;
   kube::EventRecorder events_;
   LossLedger losses_;
   TakeBack take_back_;
   Ending ending_;
+  LeftOvers left_overs_;
   TaskEnds ends_;
   DiskWatch disks_;
   EvictMemory memory_;

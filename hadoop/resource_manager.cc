@@ -77,7 +77,7 @@ net::Task<Result<NodeReports>> ResourceManager::nodes(std::vector<NodeState> sta
   co_return decode_get_cluster_nodes(response);
 }
 
-net::Task<Result<QueueWaiting>> ResourceManager::waiting(base::Duration limit) {
+net::Task<Result<QueueReport>> ResourceManager::root_queue(base::Duration limit) {
   TM_CO_TRY(const std::string response, co_await ask_active(kGetQueueInfo, encode_get_queue_info(kRootQueue), limit));
   co_return decode_get_queue_info(response);
 }

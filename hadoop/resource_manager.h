@@ -45,8 +45,8 @@ class ResourceManager {
 
   // All nodes in these states; empty: in any state.
   net::Task<Result<NodeReports>> nodes(std::vector<NodeState> states, base::Duration limit);
-  // What all applications together ask for and do not have, of nodes without a label.
-  net::Task<Result<QueueWaiting>> waiting(base::Duration limit);
+  // What all applications together ask for and do not have, and what share is used, of nodes without a label.
+  net::Task<Result<QueueReport>> root_queue(base::Duration limit);
   // kNotFound: this ResourceManager knows no such application, or no longer.
   net::Task<Result<ApplicationReport>> application(ApplicationId id, base::Duration limit);
   // kNotFound: it has ended, or never was.

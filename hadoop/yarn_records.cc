@@ -1,6 +1,8 @@
 #include "hadoop/yarn_records.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -100,6 +102,17 @@ Result<NodeReport> read_report(std::string_view bytes) {
   // A node that left reports no used resources; for a running one they are required.
   if (!used && report.state == NodeState::kRunning) return lacks("used");
   return report;
+}
+
+// Of a float; nullopt: not one, or no finite share.
+std::optional<std::int64_t> permille_of(const WireField& field) {
+  if (field.kind != WireField::Kind::kFixed || field.value > std::numeric_limits<std::uint32_t>::max()) {
+    return std::nullopt;
+  }
+  const float share = std::bit_cast<float>(static_cast<std::uint32_t>(field.value));
+  constexpr float kMax = 1000;  // times the whole
+  if (!std::isfinite(share) || share < 0) return std::nullopt;
+  return std::llround(std::min(share, kMax) * 1000);
 }
 
 }  // namespace
@@ -235,16 +248,22 @@ std::string encode_get_queue_info(std::string_view queue) {
   return out;
 }
 
-Result<QueueWaiting> decode_get_queue_info(std::string_view response) {
-  constexpr std::uint32_t kQueueInfo = 1, kQueueStatistics = 10, kPendingMemory = 10, kPendingVcores = 14,
-                          kPendingContainers = 17;
-  QueueWaiting out;
-  bool told = false;
+Result<QueueReport> decode_get_queue_info(std::string_view response) {
+  constexpr std::uint32_t kQueueInfo = 1, kMaximumCapacity = 3, kCurrentCapacity = 4, kQueueStatistics = 10,
+                          kSchedulerType = 17, kPendingMemory = 10, kPendingVcores = 14, kPendingContainers = 17;
+  QueueReport report;
+  QueueWaiting& out = report.waiting;
+  bool told = false, has_maximum = false;
+  std::optional<std::int64_t> share;
+  std::optional<std::string> scheduler;
   WireReader reader(response);
   while (const auto field = reader.next()) {
     if (field->number != kQueueInfo) continue;
     WireReader queue(field->text());
     while (const auto part = queue.next()) {
+      if (part->number == kMaximumCapacity) has_maximum = true;
+      if (part->number == kCurrentCapacity) share = permille_of(*part);
+      if (part->number == kSchedulerType) scheduler = part->text();
       if (part->number != kQueueStatistics) continue;
       told = true;
       WireReader statistics(part->text());
@@ -262,7 +281,9 @@ Result<QueueWaiting> decode_get_queue_info(std::string_view response) {
   out.memory_mib = std::max<std::int64_t>(out.memory_mib, 0);
   out.vcores = std::max<std::int64_t>(out.vcores, 0);
   out.containers = std::max<std::int64_t>(out.containers, 0);
-  return out;
+  // Before 3.4 the scheduler has no name here; a FairScheduler sets no maximum.
+  if (scheduler ? *scheduler == "CapacityScheduler" : has_maximum) report.used_share_permille = share;
+  return report;
 }
 
 std::string_view to_string(HaState state) {

@@ -81,6 +81,8 @@ struct Overcommit {
   // Kills nothing, unless another writer set a timeout.
   static constexpr Overcommit keep() { return {-1}; }
   static constexpr Overcommit kill_at_once() { return {0}; }  // an ApplicationMaster too
+  // Asks applications at once to give up containers, and kills the newest at the end of the time.
+  static constexpr Overcommit kill_after(std::int32_t milliseconds) { return {milliseconds}; }
   // Nothing for weeks, and what sticks from before is taken back by it: of a total that is another one than before.
   static constexpr Overcommit kill_never() { return {0x7fffffff}; }
   bool operator==(const Overcommit&) const = default;
@@ -112,7 +114,12 @@ struct QueueWaiting {
 };
 inline constexpr std::string_view kRootQueue = "root";
 std::string encode_get_queue_info(std::string_view queue);
-Result<QueueWaiting> decode_get_queue_info(std::string_view response);
+struct QueueReport {
+  QueueWaiting waiting;
+  // By the resource calculator of a CapacityScheduler, without nodes with a label; nullopt: another scheduler.
+  std::optional<std::int64_t> used_share_permille;
+};
+Result<QueueReport> decode_get_queue_info(std::string_view response);
 
 enum class HaState : std::uint8_t { kInitializing = 0, kActive = 1, kStandby = 2, kObserver = 3 };
 std::string_view to_string(HaState);

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <cmath>
+
 #include <set>
 #include <string>
 #include <tuple>
@@ -129,9 +132,38 @@ TEST(YarnRecordsTest, ReadsWaitingAmountOfAQueue) {
   const auto whole =
       decode_get_queue_info("\x0a\x14\x0a\x04root\x28\x01\x52\x0a\x50\x80\x10\x18\x07\x70\x03\x88\x01\x02"sv);
   ASSERT_TRUE(whole) << whole.error().message;
-  EXPECT_EQ(*whole, (QueueWaiting{2048, 3, 2}));
+  EXPECT_EQ(whole->waiting, (QueueWaiting{2048, 3, 2}));
+  EXPECT_EQ(whole->used_share_permille, std::nullopt);
   EXPECT_FALSE(decode_get_queue_info(""));
   EXPECT_FALSE(decode_get_queue_info("\x0a\x06\x0a\x04root"sv)) << "a queue without statistics";
+}
+
+// Its calculator shows in it (policy/sell/yarn_calculator.h). 3 is the maximum, 4 the used share, 17 the scheduler.
+TEST(YarnRecordsTest, ReadsUsedShareOfACapacitySchedulersQueue) {
+  const auto share = [](std::string_view scheduler, std::optional<float> used, bool maximum) {
+    const auto fixed = [](std::string& out, char key, float value) {
+      const auto bits = std::bit_cast<std::uint32_t>(value);
+      out += key;
+      for (int i = 0; i < 4; ++i) out += static_cast<char>(bits >> (8 * i) & 0xff);
+    };
+    std::string queue;
+    if (maximum) fixed(queue, '\x1d', 1.0F);
+    if (used) fixed(queue, '\x25', *used);
+    WireWriter(queue).message(10, [](WireWriter& statistics) { statistics.number(10, 0); });
+    if (!scheduler.empty()) WireWriter(queue).bytes(17, scheduler);
+    std::string all;
+    WireWriter(all).bytes(1, queue);
+    const auto read = decode_get_queue_info(all);
+    EXPECT_TRUE(read);
+    return read ? read->used_share_permille : std::nullopt;
+  };
+  EXPECT_EQ(share("CapacityScheduler", 0.375F, true), 375);
+  EXPECT_EQ(share("", 1.5F, true), 1500) << "before 3.4";
+  EXPECT_EQ(share("", 0.375F, false), std::nullopt) << "a FairScheduler before 3.4";
+  EXPECT_EQ(share("FairScheduler", 0.375F, true), std::nullopt) << "it checks vcores in any case";
+  EXPECT_EQ(share("CapacityScheduler", std::nullopt, true), std::nullopt);
+  EXPECT_EQ(share("CapacityScheduler", std::nanf(""), true), std::nullopt);
+  EXPECT_EQ(share("CapacityScheduler", -1.0F, true), std::nullopt);
 }
 
 TEST(NodeIdTest, HostAndPort) {

@@ -40,15 +40,17 @@ yarn_operator::HadoopFolder hadoop_folder(std::string path) {
           }};
 }
 
-Result<std::vector<yarn_operator::YarnCluster>> clusters_in(const std::string& folder, const std::string& user) {
-  return yarn_operator::read_clusters(hadoop_folder(folder), caller_of(user));
+Result<std::vector<yarn_operator::YarnCluster>> clusters_in(const std::string& folder, const std::string& user,
+                                                            std::vector<Error>* invalid) {
+  return yarn_operator::read_clusters(hadoop_folder(folder), caller_of(user), invalid);
 }
 
-Result<std::vector<yarn_operator::YarnCluster>> clusters_if_told(const yarn_operator::YarnOptions& options) {
+Result<std::vector<yarn_operator::YarnCluster>> clusters_if_told(const yarn_operator::YarnOptions& options,
+                                                                 std::vector<Error>* invalid) {
   const std::string folder =
       options.hadoop_conf_dir.empty() ? environment_or_empty("HADOOP_CONF_DIR") : options.hadoop_conf_dir;
   if (folder.empty()) return std::vector<yarn_operator::YarnCluster>();
-  return clusters_in(folder, options.user);
+  return clusters_in(folder, options.user, invalid);
 }
 
 }  // namespace tidemark::main

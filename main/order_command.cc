@@ -138,6 +138,7 @@ std::string read_command(const Asked& asked_for, policy::state::Wish wish, polic
   command.why = asked_for.said.reason;
   command.drain = asked_for.now || asked_for.evict ? base::Duration(0) : asked_for.drain;
   command.evict = asked_for.evict;
+  command.grace = asked_for.evict_options.grace;
   if (asked_for.lasts > base::Duration(0)) command.lasts = asked_for.lasts;
   return "";
 }

@@ -1,4 +1,5 @@
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "base/metrics.h"
@@ -11,6 +12,32 @@
 #include "yarn_operator/yarn_operator.h"
 
 namespace tidemark::main {
+namespace {
+
+// The kubelet takes up to a minute to bring an edited ConfigMap to its pods.
+constexpr base::Duration kFilesLook = std::chrono::seconds(10);
+
+struct ReadClusters {
+  std::vector<yarn_operator::YarnCluster> clusters;
+  std::size_t invalid = 0;
+};
+
+Result<ReadClusters> read_clusters(const yarn_operator::OperatorOptions& options, const base::Log& log,
+                                   base::Registry& metrics) {
+  std::vector<Error> invalid;
+  ReadClusters read;
+  TM_TRY(read.clusters, clusters_in(options.hadoop_conf_dir, options.user, &invalid));
+  for (const Error& each : invalid) {
+    log.error("cannot read the files of a YARN cluster; its nodes keep their totals until they are corrected",
+              {{"error", each.message}});
+  }
+  read.invalid = invalid.size();
+  for (auto& each : read.clusters) TM_TRY_VOID(speak_kerberos(each.managers, options.kerberos, log, &metrics));
+  return read;
+}
+
+}  // namespace
+
 int run_yarn_operator(const std::vector<std::string>& args) {
   base::Flags flags("tidemark yarn-operator",
                     "Publishes to YARN what it may use of each node, and to Kubernetes what YARN holds.");
@@ -42,11 +69,9 @@ int run_yarn_operator(const std::vector<std::string>& args) {
   net::EventLoop loop(clock);
   Signals signals(loop);
 
-  auto clusters = clusters_in(options.hadoop_conf_dir, options.user);
-  if (!clusters) return failed(clusters.error());
-  for (auto& each : *clusters) {
-    if (auto able = speak_kerberos(each.managers, options.kerberos, log, &metrics); !able) return failed(able.error());
-  }
+  std::string files = yarn_operator::files_of(hadoop_folder(options.hadoop_conf_dir));
+  auto read = read_clusters(options, log, metrics);
+  if (!read) return failed(read.error());
 
   kube::ClientConfig client_config;
   client_config.queries_per_second = options.queries_per_second;
@@ -65,7 +90,7 @@ int run_yarn_operator(const std::vector<std::string>& args) {
   for (const auto& what : peer_flags.without_effect(parsed)) log.warn("flag without effect", {{"what", what}});
   log.info("starting", {{"version", TIDEMARK_VERSION},
                         {"cluster", cluster->source},
-                        {"yarn_clusters", std::to_string(clusters->size())},
+                        {"yarn_clusters", std::to_string(read->clusters.size())},
                         {"mode", options.mode}});
 
   const auto stream =
@@ -74,15 +99,50 @@ int run_yarn_operator(const std::vector<std::string>& args) {
   kube::ClientConfig election_config;
   election_config.user_agent = "tidemark-yarn-operator-election";
   kube::Client election(loop, *cluster->transport, cluster->bearer, election_config, random.fork());
-  auto running = yarn_operator::YarnOperator::make(
-      loop, {*cluster->client, election, *cluster->workers, audit.listener(), actor, zones_of_machine()},
-      *std::move(clusters), log, metrics, random.fork(), std::move(options));
+  const auto make = [&](ReadClusters of) {
+    return yarn_operator::YarnOperator::make(
+        loop, {*cluster->client, election, *cluster->workers, audit.listener(), actor, zones_of_machine(), of.invalid},
+        std::move(of.clusters), log, metrics, random.fork(), options);
+  };
+  auto running = make(*std::move(read));
   if (!running) return failed(running.error());
   (*running)->start();
-  signals.run(log, [&] { return (*running)->drain(); });
-  running->reset();
+  // With changed files, another operator follows this one; until then nothing else is sent.
+  const auto follow_files = [&]() -> net::Task<void> {
+    while (true) {
+      co_await loop.sleep(kFilesLook);
+      std::string now = yarn_operator::files_of(hadoop_folder(options.hadoop_conf_dir));
+      if (now == files) continue;
+      files = std::move(now);
+      auto again = read_clusters(options, log, metrics);
+      if (!again) {
+        log.error("cannot read Hadoop's changed files; the earlier ones stay in force",
+                  {{"error", again.error().message}});
+        continue;
+      }
+      log.info("Hadoop's files changed", {{"yarn_clusters", std::to_string(again->clusters.size())}});
+      co_await (*running)->drain();
+      running->reset();
+      running = make(*std::move(again));
+      if (!running) {
+        log.error("cannot start with Hadoop's changed files", {{"error", running.error().message}});
+        loop.stop();
+        co_return;
+      }
+      (*running)->start();
+    }
+  };
+  std::optional<net::Scope> following(loop);
+  following->spawn(follow_files());
+  signals.run(log, [&]() -> net::Task<void> {
+    following.reset();
+    if (running && *running) co_await (*running)->drain();
+  });
+  following.reset();
+  const bool failed_again = !running;
+  if (running) running->reset();
   audit.finish();
-  return kDone;
+  return failed_again ? kFailed : kDone;
 }
 
 }  // namespace tidemark::main

@@ -521,6 +521,8 @@ constexpr ReasonInfo kReasons[] = {
     ReasonInfo{Reason::kEvictReplaced, "TM-EVICT-023", "its ResourceManager preempted another container instead"},
     ReasonInfo{Reason::kEvictLineMoved, "TM-EVICT-024",
                "the kubelet would evict before our threshold: a lower one applies"},
+    ReasonInfo{Reason::kEvictOrdered, "TM-EVICT-025",
+               "an order evicts all offline work: the container outlived its grace"},
     // TM-ARBITRATE (water-line.md): A node of which two schedulers sold too much.
     ReasonInfo{Reason::kArbitrateFits, "TM-ARBITRATE-001", "the requests of offline work fit the node"},
     ReasonInfo{Reason::kArbitrateReject, "TM-ARBITRATE-002",

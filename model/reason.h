@@ -394,6 +394,7 @@ enum class Reason : std::uint16_t {
   kEvictPreempted,
   kEvictReplaced,
   kEvictLineMoved,
+  kEvictOrdered,
 
   // A node on which two schedulers sold the same capacity.
   kArbitrateFits,

@@ -79,13 +79,15 @@ std::string format_take_back(const TakeBack& request) {
   write_names(writer, "containers", request.containers);
   writer.member("reason", request.reason)
       .member("asked", base::format_rfc3339_micro(request.asked))
+      .member("graceSeconds", request.grace_seconds)
       .member("holdSeconds", request.hold_seconds)
       .end_object();
   return out;
 }
 
 Result<TakeBack> parse_take_back(std::string_view annotation) {
-  TM_TRY(const Json root, ours(annotation, {"generation", "containers", "reason", "asked", "holdSeconds"}));
+  TM_TRY(const Json root,
+         ours(annotation, {"generation", "containers", "reason", "asked", "graceSeconds", "holdSeconds"}));
   TakeBack read;
   TM_TRY(read.generation, number_of(root, "generation"));
   TM_TRY(read.containers, names_of(root, "containers"));
@@ -93,6 +95,10 @@ Result<TakeBack> parse_take_back(std::string_view annotation) {
   if (reason == nullptr) return fail(ErrorKind::kInvalid, "reason: missing");
   TM_TRY(read.reason, text_of(*reason, "reason", kTakeBackTextBytesMax));
   TM_TRY(read.asked, time_of(root, "asked"));
+  // An agent of the version before this one gives no grace.
+  if (root.member("graceSeconds") != nullptr) {
+    TM_TRY(read.grace_seconds, number_of(root, "graceSeconds"));
+  }
   TM_TRY(read.hold_seconds, number_of(root, "holdSeconds"));
   return read;
 }
@@ -104,6 +110,7 @@ std::string format_taken_back(const TakenBack& answer) {
   if (answer.refused.empty()) {
     write_names(writer, "gone", answer.gone);
     write_names(writer, "stayed", answer.stayed);
+    if (!answer.leaving.empty()) write_names(writer, "leaving", answer.leaving);
   } else {
     writer.member("refused", std::string_view(answer.refused).substr(0, kTakeBackTextBytesMax));
   }
@@ -115,7 +122,7 @@ std::string format_taken_back(const TakenBack& answer) {
 }
 
 Result<TakenBack> parse_taken_back(std::string_view annotation) {
-  TM_TRY(const Json root, ours(annotation, {"generation", "gone", "stayed", "refused", "keepMiB", "until"}));
+  TM_TRY(const Json root, ours(annotation, {"generation", "gone", "stayed", "leaving", "refused", "keepMiB", "until"}));
   TakenBack read;
   TM_TRY(read.generation, number_of(root, "generation"));
   if (const Json* refused = root.member("refused")) {
@@ -124,6 +131,9 @@ Result<TakenBack> parse_taken_back(std::string_view annotation) {
   } else {
     TM_TRY(read.gone, names_of(root, "gone"));
     TM_TRY(read.stayed, names_of(root, "stayed"));
+    if (root.member("leaving") != nullptr) {
+      TM_TRY(read.leaving, names_of(root, "leaving"));
+    }
   }
   if (root.member("keepMiB") != nullptr || root.member("until") != nullptr) {
     TM_TRY(const std::int64_t keep, number_of(root, "keepMiB"));

@@ -2,10 +2,13 @@
 //
 //    annotation  tidemark.io/yarn-take-back    of the agent
 //                {"schema":1,"generation":7,"containers":["container_…"],"reason":"TM-EVICT-001",
-//                 "asked":"2026-03-01T02:00:00.000000Z","holdSeconds":60}
+//                 "asked":"2026-03-01T02:00:00.000000Z","graceSeconds":30,"holdSeconds":60}
 //    annotation  tidemark.io/yarn-taken-back   of the operator
 //                {"schema":1,"generation":7,"gone":["container_…"],"stayed":[…],"keepMiB":2048,
 //                 "until":"2026-03-01T02:01:00.000000Z"}
+//
+// With a grace there are two answers: the first names the containers as `leaving`, because their application was told
+// and has time; the second follows when they are gone.
 //
 // An answer of generation 0 was written before any request: it shows that requests are served. `refused` instead of
 // `gone` means that nothing was done, with the reason.
@@ -35,6 +38,7 @@ struct TakeBack {
   std::string reason;                   // an id of model/reason.h
   base::WallTime asked;                 // by the node's clock
   std::int64_t hold_seconds = 0;        // how long the released amount is not offered to YARN again
+  std::int64_t grace_seconds = 0;       // from the notice to the application to the kill
   bool operator==(const TakeBack&) const = default;
 };
 std::string format_take_back(const TakeBack& request);
@@ -47,6 +51,7 @@ struct TakenBack {
   std::string refused;                    // why nothing was done; "": it was done
   std::optional<std::int64_t> keep_mib;   // the most that YARN may use on the node
   std::optional<base::WallTime> until{};  // the end of `keep_mib`; set together
+  std::vector<std::string> leaving{};     // told to end; another answer follows
   bool operator==(const TakenBack&) const = default;
 };
 std::string format_taken_back(const TakenBack& answer);

@@ -12,11 +12,14 @@ base::WallTime at(std::string_view text) {
 }
 
 TEST(TakeBackTest, ReadsTheRequestThatItWrote) {
-  const TakeBack request{7, {"container_1_0001_01_000002"}, "TM-EVICT-001", at("2026-03-01T02:00:00Z"), 60};
+  const TakeBack request{7, {"container_1_0001_01_000002"}, "TM-EVICT-001", at("2026-03-01T02:00:00Z"), 60, 30};
   const std::string text = format_take_back(request);
   EXPECT_EQ(text, R"({"schema":1,"generation":7,"containers":["container_1_0001_01_000002"],"reason":"TM-EVICT-001",)"
-                  R"("asked":"2026-03-01T02:00:00.000000Z","holdSeconds":60})");
+                  R"("asked":"2026-03-01T02:00:00.000000Z","graceSeconds":30,"holdSeconds":60})");
   EXPECT_EQ(*parse_take_back(text), request);
+  const auto without = parse_take_back(
+      R"({"schema":1,"generation":7,"containers":[],"reason":"","asked":"2026-03-01T02:00:00Z","holdSeconds":60})");
+  EXPECT_EQ(without->grace_seconds, 0) << "of the version before this one";
 }
 
 TEST(TakeBackTest, ReadsTheAnswerThatItWrote) {
@@ -26,7 +29,10 @@ TEST(TakeBackTest, ReadsTheAnswerThatItWrote) {
       R"({"schema":1,"generation":7,"gone":["a"],"stayed":["b"],"keepMiB":2048,"until":"2026-03-01T02:01:00.000000Z"})");
   const TakenBack refused{7, {}, {}, "no ResourceManager answers", {}, {}};
   EXPECT_EQ(format_taken_back(refused), R"({"schema":1,"generation":7,"refused":"no ResourceManager answers"})");
-  for (const TakenBack& each : {done, refused, TakenBack()})
+  const TakenBack first{7, {}, {}, "", 2048, at("2026-03-01T02:01:00Z"), {"a", "b"}};
+  EXPECT_EQ(format_taken_back(first), R"({"schema":1,"generation":7,"gone":[],"stayed":[],"leaving":["a","b"],)"
+                                      R"("keepMiB":2048,"until":"2026-03-01T02:01:00.000000Z"})");
+  for (const TakenBack& each : {done, refused, first, TakenBack()})
     EXPECT_EQ(*parse_taken_back(format_taken_back(each)), each);
 }
 

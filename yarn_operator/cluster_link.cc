@@ -20,14 +20,29 @@ constexpr base::Duration kArrivesWithin = std::chrono::seconds(30);
 // Applications that request a container every second still count as waiting between two requests.
 constexpr base::Duration kContentAfter = std::chrono::minutes(1);
 
+// After this many single nodes were refused, the cause is not one node: the rest is not split further.
+constexpr int kRefusedMax = 8;
+
 // False for a node that is being decommissioned: its ResourceManager sets the total to what the containers hold at each
 // heartbeat, so that no container starts there. Our total would open room until the next heartbeat.
 bool is_told(hadoop::NodeState state) {
   return hadoop::is_active(state) && state != hadoop::NodeState::kDecommissioning;
 }
 
+// Of at most a day: a ResourceManager counts milliseconds in 31 bits.
+hadoop::Overcommit overcommit_of(base::Duration grace) {
+  constexpr base::Duration kMax = std::chrono::hours(24);
+  const auto milliseconds = std::chrono::ceil<std::chrono::milliseconds>(std::clamp(grace, base::Duration(0), kMax));
+  return hadoop::Overcommit::kill_after(static_cast<std::int32_t>(milliseconds.count()));
+}
+
 bool perhaps_taken(const Error& error) {
   return error.kind == ErrorKind::kUnavailable || error.kind == ErrorKind::kDeadline;
+}
+
+// A refusal that may be about one of several nodes: the caller is allowed, and the server answers.
+bool perhaps_for_one(const Error& error) {
+  return !perhaps_taken(error) && error.kind != ErrorKind::kDenied && error.kind != ErrorKind::kUnsupported;
 }
 
 std::string as_json(const hadoop::Resource& total) {
@@ -41,6 +56,15 @@ std::string as_json(const hadoop::Resource& total) {
 }
 
 }  // namespace
+
+void add_to(policy::sell::CalculatorReading& reading, const hadoop::NodeReport& report) {
+  if (!report.labels.empty()) return;
+  if (report.state != hadoop::NodeState::kRunning && report.state != hadoop::NodeState::kDecommissioning) return;
+  reading.used.memory_mib += report.used.memory_mib;
+  reading.used.vcores += report.used.vcores;
+  reading.total.memory_mib += report.capability.memory_mib;
+  reading.total.vcores += report.capability.vcores;
+}
 
 ClusterLink::ClusterLink(net::EventLoop& loop, net::WorkerPool& workers, YarnCluster cluster, base::Log log,
                          base::Registry& metrics, base::Random random, std::function<void(model::AuditLine)> audit,
@@ -192,12 +216,12 @@ void ClusterLink::look_what_is_acted_on(const hadoop::NodeReport& report) {
 }
 
 net::Task<void> ClusterLink::look_who_waits() {
-  const auto amount = co_await manager_.waiting(kCallLimit);
+  const auto root = co_await manager_.root_queue(kCallLimit);
   const base::MonotonicTime now = loop_.clock().monotonic();
-  if (!amount) {
+  if (!root) {
     calls_failed_.add();
     if (!std::exchange(unknown_said_, true)) {
-      log_.warn("unknown whether applications wait", {{"why", amount.error().message}});
+      log_.warn("unknown whether applications wait", {{"why", root.error().message}});
     }
     // A single missing answer does not show that nothing waits.
     if (waiting_ && now - waiting_->asked_at >= kContentAfter) waiting_.reset();
@@ -207,9 +231,18 @@ net::Task<void> ClusterLink::look_who_waits() {
   const bool first = !waiting_;
   if (first) waiting_.emplace();
   waiting_->asked_at = now;
-  const bool some = *amount != hadoop::QueueWaiting();
+  look_at_calculator(root->used_share_permille);
+  const hadoop::QueueWaiting& amount = root->waiting;
+  const bool some = amount != hadoop::QueueWaiting();
   if (some) waiting_->at = now;
-  if (some || first || now - waiting_->at >= kContentAfter) waiting_->amount = *amount;
+  if (some || first || now - waiting_->at >= kContentAfter) waiting_->amount = amount;
+}
+
+void ClusterLink::look_at_calculator(std::optional<std::int64_t> used_share_permille) {
+  if (!used_share_permille) return;
+  policy::sell::CalculatorReading reading{*used_share_permille, {}, {}};
+  for (const auto& [id, report] : nodes_) add_to(reading, report);
+  calculator_ = policy::sell::next_calculator(calculator_, reading);
 }
 
 std::optional<hadoop::QueueWaiting> ClusterLink::waiting_for(const hadoop::NodeId& id) const {
@@ -267,26 +300,25 @@ net::Task<Result<Telling>> ClusterLink::tell(std::vector<Wanted> wanted) {
   Changes changes = changed(wanted);
   if (changes.updates.empty()) co_return Telling();
   set_again_.add(changes.set_again.size());
-  TM_CO_TRY_VOID(co_await send(changes.updates, changes.reasons));
+  TM_CO_TRY(const auto sent, co_await send(std::move(changes.updates), changes.reasons));
   const base::MonotonicTime now = loop_.clock().monotonic();
-  for (std::size_t i = 0; i < changes.updates.size(); ++i) {
-    const hadoop::NodeUpdate& each = changes.updates[i];
-    const Wanted& of = *changes.of[i];
-    told_.insert_or_assign(each.id, Told{each.total, of.generation, now, false, changes.counts_as[i]});
+  for (const auto& [each, index] : sent) {
+    const Wanted& of = *changes.of[index];
+    told_.insert_or_assign(each.id, Told{each.total, of.generation, now, false, changes.counts_as[index]});
   }
-  co_return Telling{changes.updates.size(), std::move(changes.set_again), std::move(changes.told_again)};
+  co_return Telling{sent.size(), std::move(changes.set_again), std::move(changes.told_again)};
 }
 
 net::Task<Result<void>> ClusterLink::shrink(std::vector<Shrink> shrinks) {
   std::vector<hadoop::NodeUpdate> updates;
   std::vector<model::Reason> reasons;
   for (Shrink& each : shrinks) {
-    updates.push_back({std::move(each.nm), std::move(each.total), hadoop::Overcommit::kill_at_once()});
+    updates.push_back({std::move(each.nm), std::move(each.total), overcommit_of(each.grace)});
     reasons.push_back(each.reason);
   }
-  TM_CO_TRY_VOID(co_await send(updates, reasons));
+  TM_CO_TRY(const auto sent, co_await send(std::move(updates), reasons));
   const base::MonotonicTime now = loop_.clock().monotonic();
-  for (const hadoop::NodeUpdate& each : updates) {
+  for (const auto& [each, index] : sent) {
     const auto before = told_.find(each.id);
     const ActsOn* acts = acts_on(each.id);
     told_.insert_or_assign(each.id, Told{each.total, before == told_.end() ? 0 : before->second.generation, now, false,
@@ -301,17 +333,39 @@ net::Task<Result<hadoop::ContainerReport>> ClusterLink::container(const hadoop::
   co_return report;
 }
 
-net::Task<Result<void>> ClusterLink::send(const std::vector<hadoop::NodeUpdate>& updates,
-                                          const std::vector<model::Reason>& reasons) {
+net::Task<Result<std::vector<ClusterLink::Sent>>> ClusterLink::send(std::vector<hadoop::NodeUpdate> updates,
+                                                                    const std::vector<model::Reason>& reasons) {
+  Sending sending;
+  auto done = co_await send_part(updates, reasons, 0, sending);
+  if (sending.sent.empty() && !done) co_return fail(std::move(done).error());
+  updates_.add(sending.sent.size());
+  co_return std::move(sending.sent);
+}
+
+net::Task<Result<void>> ClusterLink::send_part(std::span<const hadoop::NodeUpdate> updates,
+                                               std::span<const model::Reason> reasons, std::size_t first,
+                                               Sending& sending) {
   const base::MonotonicTime begin = loop_.clock().monotonic();
-  auto done = co_await manager_.update(updates, kTellLimit);
+  auto done = co_await manager_.update({updates.begin(), updates.end()}, kTellLimit);
   const base::MonotonicTime now = loop_.clock().monotonic();
+  const bool for_one = !done && perhaps_for_one(done.error());
+  if (for_one && updates.size() > 1 && sending.refused < kRefusedMax) {
+    const std::size_t half = updates.size() / 2;
+    const auto one = co_await send_part(updates.first(half), reasons.first(half), first, sending);
+    const auto two = co_await send_part(updates.subspan(half), reasons.subspan(half), first + half, sending);
+    co_return one ? two : one;
+  }
   audit(updates, reasons, done ? nullptr : &done.error(), now - begin);
   if (!done) {
     calls_failed_.add();
     // The request or only its answer was lost. A refused update never comes into force.
     if (perhaps_taken(done.error())) {
       for (const hadoop::NodeUpdate& each : updates) unsure_[each.id] = {now + kArrivesWithin, manager_.failovers()};
+    }
+    if (for_one && updates.size() == 1) {
+      ++sending.refused;
+      log_.warn("cannot set the total of a node; retrying",
+                {{"nm", updates.front().id.text()}, {"why", done.error().message}});
     }
     co_return done;
   }
@@ -321,12 +375,12 @@ net::Task<Result<void>> ClusterLink::send(const std::vector<hadoop::NodeUpdate>&
                              {"memory_mib", std::to_string(each.total.memory_mib)},
                              {"vcores", std::to_string(each.total.vcores)},
                              {"reason", model::reason_id(reasons[i])}});
+    sending.sent.push_back({each, first + i});
   }
-  updates_.add(updates.size());
   co_return done;
 }
 
-void ClusterLink::audit(const std::vector<hadoop::NodeUpdate>& updates, const std::vector<model::Reason>& reasons,
+void ClusterLink::audit(std::span<const hadoop::NodeUpdate> updates, std::span<const model::Reason> reasons,
                         const Error* error, base::Duration took) {
   if (!audit_) return;
   for (std::size_t i = 0; i < updates.size(); ++i) {

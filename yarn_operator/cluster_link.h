@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@
 #include "model/reason.h"
 #include "net/loop.h"
 #include "net/worker.h"
+#include "policy/sell/yarn_calculator.h"
 #include "yarn_operator/clusters.h"
 
 namespace tidemark::yarn_operator {
@@ -37,11 +39,12 @@ struct Wanted {
   std::function<bool(const hadoop::Resource& now)> waits{};
 };
 
-// A total at which the ResourceManager preempts containers at once.
+// A total at which the ResourceManager preempts containers.
 struct Shrink {
   hadoop::NodeId nm;
   hadoop::Resource total;
   model::Reason reason = model::Reason::kYarnTakenBack;
+  base::Duration grace{0};  // between the notice to their applications and the kill
 };
 
 // The total that a NodeManager is known to use.
@@ -78,6 +81,9 @@ struct ContainerRoom {
   bool waits_in_vain = false;
 };
 
+// Adds what the used share of the root queue covers of a node.
+void add_to(policy::sell::CalculatorReading& reading, const hadoop::NodeReport& report);
+
 class ClusterLink {
  public:
   ClusterLink(net::EventLoop& loop, net::WorkerPool& workers, YarnCluster cluster, base::Log log,
@@ -112,6 +118,8 @@ class ClusterLink {
   // What applications request of nodes without a label and do not have. Kept for a while after the last request or the
   // last answer; nullopt: unknown, or the node has a label.
   std::optional<hadoop::QueueWaiting> waiting_for(const hadoop::NodeId& id) const;
+  // Whether its scheduler counts vcores, as far as its use has shown.
+  policy::sell::CpuCounting cpu_counting() const { return calculator_.verdict; }
   // Assumes that the nodes have the wanted totals. nullopt: no node is running.
   std::optional<ContainerRoom> room(const std::vector<Wanted>& wanted) const;
 
@@ -142,11 +150,24 @@ class ClusterLink {
   void take(std::vector<hadoop::NodeReport> reports, bool first);
   void look_what_is_acted_on(const hadoop::NodeReport& report);
   net::Task<void> look_who_waits();
+  void look_at_calculator(std::optional<std::int64_t> used_share_permille);
   bool unsure(const hadoop::NodeId& id) const;
-  net::Task<Result<void>> send(const std::vector<hadoop::NodeUpdate>& updates,
-                               const std::vector<model::Reason>& reasons);
-  void audit(const std::vector<hadoop::NodeUpdate>& updates, const std::vector<model::Reason>& reasons,
-             const Error* error, base::Duration took);
+  struct Sent {
+    hadoop::NodeUpdate update;
+    std::size_t index = 0;  // among those to send
+  };
+  struct Sending {
+    std::vector<Sent> sent;
+    int refused = 0;  // single nodes
+  };
+  // Those that the ResourceManager took; an error if it took none. It refuses all for one node that it does not know,
+  // for example because its NodeManager has just left: then the halves are sent apart.
+  net::Task<Result<std::vector<Sent>>> send(std::vector<hadoop::NodeUpdate> updates,
+                                            const std::vector<model::Reason>& reasons);
+  net::Task<Result<void>> send_part(std::span<const hadoop::NodeUpdate> updates, std::span<const model::Reason> reasons,
+                                    std::size_t first, Sending& sending);
+  void audit(std::span<const hadoop::NodeUpdate> updates, std::span<const model::Reason> reasons, const Error* error,
+             base::Duration took);
 
   net::EventLoop& loop_;
   const std::string id_;
@@ -172,8 +193,9 @@ class ClusterLink {
   };
   std::optional<Waiting> waiting_;  // nullopt: unknown
   bool unknown_said_ = false;       // already logged
-  base::MonotonicTime looked_;      // when the current report was requested
-  std::set<std::string> refused_;   // unreadable reports, each logged once
+  policy::sell::CalculatorState calculator_;
+  base::MonotonicTime looked_;     // when the current report was requested
+  std::set<std::string> refused_;  // unreadable reports, each logged once
   std::optional<base::MonotonicTime> seen_;
   base::Counter& calls_failed_;
   base::Counter& updates_;

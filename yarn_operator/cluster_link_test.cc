@@ -343,7 +343,7 @@ class BoundedReclaimTest : public ClusterLinkTest {
     return room;
   }
   static Due due(std::int64_t keep_mib = 0, bool bounded = true) {
-    return {"n", kNm, model::Reason::kYarnReclaimed, 1, {keep_mib, 4}, 4, bounded};
+    return {"n", kNm, model::Reason::kYarnReclaimed, 1, {keep_mib, 4}, 4, {}, bounded};
   }
   ShrinkBook::Begun begin(HourRoom& room, std::int64_t keep_mib = 0, bool bounded = true) {
     return book.begin({due(keep_mib, bounded)}, link, clock.monotonic(), room);

@@ -1,6 +1,7 @@
 #include "yarn_operator/clusters.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "base/text.h"
@@ -60,14 +61,24 @@ Result<hadoop::Site> read_site(const HadoopFolder& folder, std::string_view pref
   return site;
 }
 
-Result<std::vector<YarnCluster>> read_clusters(const HadoopFolder& folder, const hadoop::Identity& identity) {
+Result<std::vector<YarnCluster>> read_clusters(const HadoopFolder& folder, const hadoop::Identity& identity,
+                                               std::vector<Error>* invalid) {
   TM_TRY(std::vector<std::string> names, folder.list(folder.path));
   std::ranges::sort(names);
   std::vector<YarnCluster> clusters;
-  if (std::ranges::find(names, kSite) != names.end()) {
-    TM_TRY(YarnCluster cluster, read_cluster(folder, std::string(kDefaultCluster), "", identity));
-    clusters.push_back(std::move(cluster));
-  }
+  std::optional<Error> last;
+  const auto read = [&](std::string id, std::string_view prefix) -> Result<void> {
+    auto cluster = read_cluster(folder, std::move(id), prefix, identity);
+    if (cluster) {
+      clusters.push_back(std::move(*cluster));
+      return {};
+    }
+    if (invalid == nullptr) return fail(std::move(cluster).error());
+    last = cluster.error();
+    invalid->push_back(std::move(cluster).error());
+    return {};
+  };
+  if (std::ranges::find(names, kSite) != names.end()) TM_TRY_VOID(read(std::string(kDefaultCluster), ""));
   for (const std::string& name : names) {
     const std::string suffix = base::cat(".", kSite);
     if (!name.ends_with(suffix) || name.size() == suffix.size()) continue;
@@ -76,13 +87,26 @@ Result<std::vector<YarnCluster>> read_clusters(const HadoopFolder& folder, const
     }
     std::string id = name.substr(0, name.size() - suffix.size());
     const std::string prefix = base::cat(id, ".");
-    TM_TRY(YarnCluster cluster, read_cluster(folder, std::move(id), prefix, identity));
-    clusters.push_back(std::move(cluster));
+    TM_TRY_VOID(read(std::move(id), prefix));
   }
+  if (clusters.empty() && last) return fail(std::move(*last));
   if (clusters.empty()) {
     return fail(ErrorKind::kNotFound, folder.path, ": neither ", kSite, " nor a file CLUSTER.", kSite);
   }
   return clusters;
+}
+
+std::string files_of(const HadoopFolder& folder) {
+  std::string all;
+  auto names = folder.list(folder.path);
+  if (!names) return all;
+  std::ranges::sort(*names);
+  for (const std::string& name : *names) {
+    if (!name.ends_with(".xml")) continue;
+    const auto text = folder.read(base::cat(folder.path, "/", name), hadoop::kSiteBytesMax);
+    all += base::cat(name, "\n", text ? *text : text.error().message, "\n");
+  }
+  return all;
 }
 
 }  // namespace tidemark::yarn_operator

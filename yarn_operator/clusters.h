@@ -42,8 +42,12 @@ struct HadoopFolder {
 // Reads the settings of one cluster. `prefix` precedes its file names: "" or "ID.".
 Result<hadoop::Site> read_site(const HadoopFolder& folder, std::string_view prefix);
 
-// Returns at least one, sorted by id, the default cluster first. An invalid file is an error that names it: if the
-// cluster was skipped, its nodes would keep their last totals.
-Result<std::vector<YarnCluster>> read_clusters(const HadoopFolder& folder, const hadoop::Identity& identity);
+// Returns at least one, sorted by id, the default cluster first. An invalid file is an error that names it. With
+// `invalid` it stops only its own cluster, whose nodes keep their last totals; an error if no cluster is left.
+Result<std::vector<YarnCluster>> read_clusters(const HadoopFolder& folder, const hadoop::Identity& identity,
+                                               std::vector<Error>* invalid = nullptr);
+
+// The text of all XML files of the folder, to find a change.
+std::string files_of(const HadoopFolder& folder);
 
 }  // namespace tidemark::yarn_operator

@@ -16,7 +16,7 @@ std::string site(const std::string& host) {
 
 class ClustersTest : public ::testing::Test {
  protected:
-  Result<std::vector<YarnCluster>> read() {
+  Result<std::vector<YarnCluster>> read(std::vector<Error>* invalid = nullptr) {
     HadoopFolder folder;
     folder.path = "/conf";
     folder.list = [&](const std::string&) -> Result<std::vector<std::string>> {
@@ -29,7 +29,7 @@ class ClustersTest : public ::testing::Test {
       if (found == files.end()) return fail(ErrorKind::kNotFound, path, ": no such file");
       return found->second;
     };
-    return read_clusters(folder, {.real_user = "me", .effective_user = ""});
+    return read_clusters(folder, {.real_user = "me", .effective_user = ""}, invalid);
   }
   std::map<std::string, std::string> files;
 };
@@ -116,6 +116,22 @@ TEST_F(ClustersTest, AllowsNoDefaultCluster) {
   ASSERT_TRUE(clusters) << clusters.error().message;
   ASSERT_EQ(clusters->size(), 1U);
   EXPECT_EQ((*clusters)[0].id, "blue");
+}
+
+TEST_F(ClustersTest, AnInvalidFileStopsOnlyItsOwnCluster) {
+  files = {{"/conf/yarn-site.xml", site("one")},
+           {"/conf/blue.yarn-site.xml", "<configuration>"},
+           {"/conf/green.yarn-site.xml", site("three")}};
+  std::vector<Error> invalid;
+  auto clusters = read(&invalid);
+  ASSERT_TRUE(clusters) << clusters.error().message;
+  ASSERT_EQ(clusters->size(), 2U);
+  EXPECT_EQ((*clusters)[1].id, "green");
+  ASSERT_EQ(invalid.size(), 1U);
+  EXPECT_EQ(invalid[0].message, "/conf/blue.yarn-site.xml:1: no element found");
+  files = {{"/conf/blue.yarn-site.xml", "<configuration>"}};
+  invalid.clear();
+  EXPECT_EQ(read(&invalid).error().message, "/conf/blue.yarn-site.xml:1: no element found");
 }
 
 TEST_F(ClustersTest, NamesInvalidAndMissingFiles) {

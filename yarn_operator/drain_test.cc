@@ -79,10 +79,50 @@ TEST_F(DrainTest, OrderThatEvictsEndsAllContainersWithoutAManager) {
   patch("n1", Json::object({{"metadata", Json::object({{"labels", Json::object({{"tidemark.io/state", "off"}})}})}}));
   say(model::kStateDetailAnnotation,
       R"({"schema":1,"generation":7,"state":"off","cluster":{"generation":7,"orders":[{"wish":"off","by":"ann",)"
-      R"("why":"w","since":"2026-01-01T00:00:00Z","drainUntil":"2026-01-01T00:00:00Z","evict":true}]}})");
+      R"("why":"w","since":"2026-01-01T00:00:00Z","drainUntil":"2026-01-01T00:00:00Z","evict":true,"graceSeconds":1}]}})");
   begin();
   EXPECT_TRUE(preempted({kNew, kOld}));
   EXPECT_TRUE(total(kDrainNm, 0, 0));
+  EXPECT_EQ(manager().told_totals, (std::vector<Told>{{0, 3, 1000}, {0, 0, kNever}}));
+}
+
+// Applications learn of it at once, and no other total saves the containers in between.
+TEST_F(DrainTest, GivesApplicationsTheGraceBeforeTheKill) {
+  options.preemption_grace = 1500ms;
+  offer(1024);
+  begin();
+  EXPECT_TRUE(total(kDrainNm, 1024, 4));
+  const auto began = clock.monotonic();
+  drain(0ms);
+  EXPECT_TRUE(total(kDrainNm, 1024, 5));
+  patch("n1", Json::object({{"spec", Json::object({{"unschedulable", true}})}}));  // its total would be 0
+  pass(1s);
+  EXPECT_TRUE(manager().preempted.empty());
+  EXPECT_TRUE(preempted({kNew}));
+  EXPECT_GE(clock.monotonic() - began, 1500ms);
+  EXPECT_TRUE(total(kDrainNm, 0, 0));
+  EXPECT_EQ(manager().told_totals, (std::vector<Told>{{1024, 4, kNever}, {1024, 5, 1500}, {0, 0, kNever}}));
+}
+
+TEST_F(DrainTest, OrderThatEndsInTheGraceSavesTheContainers) {
+  offer(4096);
+  const auto order = [&](std::string_view wish, int generation) {
+    patch("n1",
+          Json::object({{"metadata", Json::object({{"labels", Json::object({{"tidemark.io/state", Json(wish)}})}})}}));
+    const std::string_view off =
+        wish == "off" ? R"(,"drainUntil":"2026-01-01T00:00:00Z","evict":true,"graceSeconds":3)" : "";
+    say(model::kStateDetailAnnotation,
+        base::cat(R"({"schema":1,"generation":)", generation, R"(,"state":")", wish, R"(","node":{"generation":)",
+                  generation, R"(,"orders":[{"wish":")", wish, R"(","by":"ann","why":"w",)",
+                  R"("since":"2026-01-01T00:00:00Z")", off, "}]}}"));
+  };
+  order("off", 7);
+  begin();
+  EXPECT_TRUE(until([&] { return manager().nodes.at(kDrainNm).memory == 0; }));
+  order("on", 8);
+  EXPECT_TRUE(until([&] { return manager().nodes.at(kDrainNm).memory == 4096; }));
+  pass(3500ms);
+  EXPECT_TRUE(manager().preempted.empty());
 }
 
 // An offer that falls because of online work ends no container, also right after a drain.

@@ -31,15 +31,15 @@ bool is_ordered(const std::vector<model::Reclaim>& reclaim, std::string_view wor
 
 }  // namespace
 
-Dues drains_due(const std::vector<Wanted>& wanted, const NodeOf& node_of, base::WallTime now) {
+Dues drains_due(const std::vector<Wanted>& wanted, const NodeOf& node_of, base::WallTime now, base::Duration grace) {
   Dues found;
   for (const Wanted& each : wanted) {
     const kube::Node* node = node_of(each.node);
     if (node == nullptr) continue;
     // The mark itself is the order, so that it holds while the manager is down.
-    if (const auto since = evicts_since(*node, now)) {
-      found.due.push_back({each.node, each.nm, model::Reason::kYarnDrained, since->since_epoch.count(),
-                           policy::sell::YarnAmount{0, kAllVcores}, each.total.vcores});
+    if (const auto order = eviction_order(*node, now)) {
+      found.due.push_back({each.node, each.nm, model::Reason::kYarnDrained, order->since.since_epoch.count(),
+                           policy::sell::YarnAmount{0, kAllVcores}, each.total.vcores, order->grace});
       continue;
     }
     const auto offer = offer_on(*node);
@@ -49,7 +49,7 @@ Dues drains_due(const std::vector<Wanted>& wanted, const NodeOf& node_of, base::
     if (!policy::evict::drain_is_due(by, now)) continue;
     const policy::sell::YarnAmount keep{mib(offer->offer.memory), kAllVcores};
     found.due.push_back(
-        {each.node, each.nm, model::Reason::kYarnDrained, by.since_epoch.count(), keep, each.total.vcores});
+        {each.node, each.nm, model::Reason::kYarnDrained, by.since_epoch.count(), keep, each.total.vcores, grace});
   }
   return found;
 }
@@ -73,7 +73,7 @@ std::optional<policy::sell::YarnAmount> may_keep(const std::vector<model::Reclai
 }
 
 Dues reclaims_due(const std::vector<Wanted>& wanted, const NodeOf& node_of, std::string_view work_class,
-                  const policy::sell::YarnTotalConfig& config) {
+                  const policy::sell::YarnTotalConfig& config, base::Duration grace) {
   Dues found;
   if (config.rounding == policy::sell::YarnRounding::kPeer)
     return found;  // this mode ignores offers, so it ignores their orders too
@@ -84,7 +84,7 @@ Dues reclaims_due(const std::vector<Wanted>& wanted, const NodeOf& node_of, std:
     const auto keep = may_keep(offer->reclaim, work_class, config);
     if (!keep) continue;
     found.due.push_back({each.node, each.nm, model::Reason::kYarnReclaimed, offer->generation, *keep, each.total.vcores,
-                         !is_ordered(offer->reclaim, work_class)});
+                         grace, !is_ordered(offer->reclaim, work_class)});
   }
   return found;
 }

@@ -28,6 +28,7 @@ struct Due {
   std::int64_t order = 0;           // identifies the order: time of a drain, generation of a reclaim
   policy::sell::YarnAmount keep;    // what containers may still hold
   std::int32_t offered_vcores = 0;  // of the total that follows
+  base::Duration grace{0};          // between the notice to the applications and the kill
   bool bounded = false;             // by the hour of its pool (yarn_operator/hour_room.h): not ordered by a person
 };
 struct Dues {
@@ -38,11 +39,12 @@ struct Dues {
 // null: the node is gone.
 using NodeOf = std::function<const kube::Node*(const std::string&)>;
 
-// Memory only: a scheduler that counts memory allocates more vcores than a node has.
-Dues drains_due(const std::vector<Wanted>& wanted, const NodeOf& node_of, base::WallTime now);
+// Memory only: a scheduler that counts memory allocates more vcores than a node has. `grace`: of a drain; an order to
+// evict has its own.
+Dues drains_due(const std::vector<Wanted>& wanted, const NodeOf& node_of, base::WallTime now, base::Duration grace);
 // `work_class` is that of the cluster. An order for work without a class dates from before the cluster had one.
 Dues reclaims_due(const std::vector<Wanted>& wanted, const NodeOf& node_of, std::string_view work_class,
-                  const policy::sell::YarnTotalConfig& config);
+                  const policy::sell::YarnTotalConfig& config, base::Duration grace);
 
 // What work of the class may still hold; nullopt: nothing is requested. A resource of which nothing is requested
 // (memory, if only CPU is short) may stay entirely.

@@ -33,6 +33,8 @@ void declare_yarn_flags(base::Flags& flags, YarnOptions& options) {
   hadoop::declare_kerberos_flags(flags, options.kerberos);
   flags.integer("millicores-per-vcore", options.totals.vcore.value, 1, 1'000'000,
                 "CPU of a vcore, in thousandths of a core");
+  flags.integer("memory-per-vcore", options.totals.memory_per_vcore_mib, 0, 1'000'000,
+                "for a scheduler that ignores vcores: MiB of a node's total for each vcore of it at most; 0: no limit");
   flags.integer(
       "dead-band-permille", options.totals.dead_band_permille, 0, 1000,
       "growth of a node's total by at most this many thousandths waits until it is more; cuts and offers of the "
@@ -55,6 +57,8 @@ void declare_flags(base::Flags& flags, OperatorOptions& options) {
                  "interval of requests for a cluster's nodes");
   flags.duration("lost-hold", options.lost_hold, seconds(0), std::chrono::hours(24),
                  "how long containers of a lost NodeManager count, because they may still run");
+  flags.duration("preemption-grace", options.preemption_grace, seconds(0), std::chrono::hours(1),
+                 "after a drain and on reclaim: time from the notice to applications to the kill of containers");
   flags.group("Mode");
   flags.choice("mode", options.mode, {"enforce", "observe"},
                "observe: decide and show, send nothing to ResourceManagers and write nothing; can run beside "

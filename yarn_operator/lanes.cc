@@ -16,7 +16,7 @@ namespace {
 
 using model::Reason;
 
-// Poll interval after an update (was it applied?) and at a failover.
+// Poll interval after an update (was it applied?), while containers were told to end, and at a failover.
 constexpr base::Duration kLookAgain = std::chrono::seconds(1);
 
 }  // namespace
@@ -35,12 +35,15 @@ net::Task<void> RunningOperator::follow(Lane& lane) {
     }
     std::optional<base::Duration> next_drain;
     if (lane.link.synced() && !lane.away && listed() && may_write()) next_drain = co_await end_what_is_due(lane);
+    if (!lane.in_grace.empty()) next_look = std::min(next_look, loop_.clock().monotonic() + kLookAgain);
     if (lane.link.synced() && !lane.away && listed()) {
       std::vector<Wanted> wanted = wanted_of(lane.link.id());
       note_silent(lane, leave_out_who_is_silent(wanted));
       note_room(lane, wanted);
       note_class(lane);
+      note_calculator(lane);
       leave_out_who_gives_back(lane, wanted);
+      std::erase_if(wanted, [&](const Wanted& each) { return lane.in_grace.contains(each.node); });
       if (may_write()) {
         const UnderWay mine(under_way_);
         auto told = co_await lane.link.tell(std::move(wanted));
@@ -74,8 +77,12 @@ RunningOperator::WhatIsDue RunningOperator::what_is_due(const Lane& lane) {
   const NodeOf node_of = [this](const std::string& name) { return nodes_.find({"", name}); };
   const base::MonotonicTime now = loop_.clock().monotonic();
   WhatIsDue found;
-  found.drains = drains_.to_try(drains_due(wanted, node_of, loop_.clock().wall()), now);
-  found.reclaims = reclaims_due(wanted, node_of, lane.link.work_class(), options_.totals);
+  const base::Duration grace = options_.preemption_grace;
+  found.drains = drains_due(wanted, node_of, loop_.clock().wall(), grace);
+  found.all_drains = found.drains.due;
+  found.drains = drains_.to_try(std::move(found.drains), now);
+  found.reclaims = reclaims_due(wanted, node_of, lane.link.work_class(), options_.totals, grace);
+  found.all_reclaims = found.reclaims.due;
   found.asked_to_give_back = found.reclaims.due.size();
   std::set<std::string> bounded;
   for (const Due& each : found.reclaims.due) {
@@ -115,6 +122,7 @@ net::Task<std::optional<base::Duration>> RunningOperator::end_what_is_due(Lane& 
   const UnderWay mine(under_way_);
   WhatIsDue found = what_is_due(lane);
   note_waits(lane, found);
+  note_grace(lane, found);
   if (found.none() || !co_await lane.link.refresh_nodes() || !may_write()) co_return found.drains.next;
   found = what_is_due(lane);  // an order may have been withdrawn meanwhile
   const base::MonotonicTime now = loop_.clock().monotonic();
@@ -125,7 +133,19 @@ net::Task<std::optional<base::Duration>> RunningOperator::end_what_is_due(Lane& 
   lane.reclaims.began(reclaims.first);
   count_given_back(lane, reclaims);
   if (co_await end(lane, std::move(reclaims.shrinks))) reclaimed_.add(reclaims.first);
+  note_grace(lane, found);
   co_return found.drains.next;
+}
+
+void RunningOperator::note_grace(Lane& lane, const WhatIsDue& found) {
+  const base::MonotonicTime now = loop_.clock().monotonic();
+  lane.in_grace.clear();
+  for (const Due& each : found.all_drains) {
+    if (drains_.is_in_grace(each, lane.link, now)) lane.in_grace.insert(each.node);
+  }
+  for (const Due& each : found.all_reclaims) {
+    if (reclaims_.is_in_grace(each, lane.link, now)) lane.in_grace.insert(each.node);
+  }
 }
 
 void RunningOperator::count_given_back(Lane& lane, const ShrinkBook::Begun& begun) {
@@ -179,13 +199,14 @@ net::Task<void> RunningOperator::take_back(Lane& lane) {
 std::vector<Taking> RunningOperator::takings_of(const Lane& lane) {
   std::vector<Taking> takings;
   for (const auto& [name, nm] : map().nm_of) {
-    if (nm.cluster != lane.link.id() || lane.taking_back.has(name)) continue;
+    if (nm.cluster != lane.link.id()) continue;
     const kube::Node* node = nodes_.find({"", name});
     if (node == nullptr) continue;
     auto open = take_backs_.open_request(*node, loop_.clock());
-    const auto total = open ? total_of(*node) : std::nullopt;
+    if (!open || lane.taking_back.has(name, open->request.generation)) continue;
+    const auto total = total_of(*node);
     if (total && total->send) {
-      takings.push_back({name, nm.id, std::move(open->request), total->vcores, open->age, loop_.clock().wall()});
+      takings.push_back({name, nm.id, std::move(open->request), total->vcores, open->age});
     }
   }
   return takings;
@@ -217,14 +238,19 @@ void RunningOperator::note_silent(Lane& lane, std::size_t nodes) {
 
 void RunningOperator::taken_back(Lane& lane, const Taking& asked, const model::TakenBack& answer) {
   take_backs_.answered(asked.node, answer);
-  taken_back_.add(answer.gone.size());
-  not_taken_back_.add(answer.stayed.size());
-  lane.log.info("containers were wanted back", {{"node", asked.node},
-                                                {"generation", std::to_string(answer.generation)},
-                                                {"gone", base::join(answer.gone, " ")},
-                                                {"stayed", base::join(answer.stayed, " ")},
-                                                {"refused", answer.refused},
-                                                {"reason", asked.request.reason}});
+  const bool in_grace = !answer.leaving.empty();
+  if (!in_grace) {
+    taken_back_.add(answer.gone.size());
+    not_taken_back_.add(answer.stayed.size());
+  }
+  lane.log.info(in_grace ? "applications told to give up containers" : "containers were wanted back",
+                {{"node", asked.node},
+                 {"generation", std::to_string(answer.generation)},
+                 {"leaving", base::join(answer.leaving, " ")},
+                 {"gone", base::join(answer.gone, " ")},
+                 {"stayed", base::join(answer.stayed, " ")},
+                 {"refused", answer.refused},
+                 {"reason", asked.request.reason}});
   scope_.spawn(answer_agent(asked.node, answer));
   lane.wake.set();  // its next total ends no container
 }
@@ -247,7 +273,7 @@ void RunningOperator::note(Lane& lane, const Result<void>& seen) {
   if (seen && lane.away) lane.log.info("its ResourceManager answers again");
   if (!seen && !lane.away) lane.log.warn("its ResourceManager does not answer", {{"why", seen.error().message}});
   lane.away = !seen;
-  away_.set(static_cast<double>(std::ranges::count_if(lanes_, [](const auto& each) { return each->away; })));
+  away_.set(static_cast<double>(lanes_that([](const Lane& each) { return each.away; }) + invalid_clusters_));
 }
 
 void RunningOperator::note_room(Lane& lane, const std::vector<Wanted>& wanted) {
@@ -272,6 +298,24 @@ void RunningOperator::note_largest(Lane& lane, const ContainerRoom& room) {
   if (room.waits_in_vain && !lane.waits_in_vain) lane.log.warn("a container waits that fits on no node", sizes);
   if (!room.waits_in_vain && lane.waits_in_vain) lane.log.info("no container waits for more than a node has", sizes);
   lane.waits_in_vain = room.waits_in_vain;
+}
+
+void RunningOperator::note_calculator(Lane& lane) {
+  using policy::sell::CpuCounting;
+  const CpuCounting counting = lane.link.cpu_counting();
+  if (counting == CpuCounting::kIgnored && !lane.ignores_cpu) {
+    const bool as_memory = options_.totals.memory_per_vcore_mib > 0;
+    lane.log.warn(
+        "its CapacityScheduler ignores vcores: it allocates more of them than nodes have",
+        {{"helps",
+          "set yarn.scheduler.capacity.resource-calculator to "
+          "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator in capacity-scheduler.xml, and restart the "
+          "ResourceManager"},
+         {"until_then", as_memory ? "--memory-per-vcore limits its memory by the offered CPU" : "--memory-per-vcore"}});
+  }
+  if (counting == CpuCounting::kCounted && lane.ignores_cpu) lane.log.info("its scheduler counts vcores now");
+  lane.ignores_cpu = counting == CpuCounting::kIgnored;
+  ignore_cpu_.set(static_cast<double>(lanes_that([](const Lane& each) { return each.ignores_cpu; })));
 }
 
 std::size_t RunningOperator::lanes_that(const std::function<bool(const Lane&)>& are) const {

@@ -177,8 +177,8 @@ policy::state::NodeMarks marks_of(const kube::Node& node) {
 
 }  // namespace
 
-std::optional<base::WallTime> evicts_since(const kube::Node& node, base::WallTime now) {
-  return policy::state::evicts_since(marks_of(node), now);
+std::optional<policy::evict::EvictionOrder> eviction_order(const kube::Node& node, base::WallTime now) {
+  return policy::state::eviction_order(marks_of(node), now);
 }
 
 model::NodeState yarn_state_of(const kube::Node& node, model::Mode mode, std::string_view work_class,

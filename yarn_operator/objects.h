@@ -14,6 +14,7 @@
 #include "model/annotations.h"
 #include "model/resources.h"
 #include "model/settings/modes.h"
+#include "policy/evict/left_over.h"
 #include "policy/sell/yarn_total.h"
 #include "yarn_operator/node_map.h"
 
@@ -74,8 +75,8 @@ model::NodeState yarn_state_of(const kube::Node& node, model::Mode mode, std::st
                                base::WallTime now);
 // The manager's offer; nullopt: none or unreadable.
 std::optional<model::YarnOffer> offer_on(const kube::Node& node);
-// Since when an order in force evicts the containers of the node; nullopt: none does.
-std::optional<base::WallTime> evicts_since(const kube::Node& node, base::WallTime now);
+// The order in force that evicts the containers of the node; nullopt: none does.
+std::optional<policy::evict::EvictionOrder> eviction_order(const kube::Node& node, base::WallTime now);
 std::int64_t offer_generation(const kube::Node& node);  // of the manager's offer; 0: none
 
 }  // namespace tidemark::yarn_operator

@@ -64,12 +64,14 @@ class RunningOperator final : public YarnOperator {
     TakingBack taking_back;
     bool away = false;
     bool closed = false;         // no node has room for the smallest container
+    bool ignores_cpu = false;    // its scheduler counts only memory
     bool waits_in_vain = false;  // a container waits that fits on no node
     std::size_t silent = 0;      // nodes
     ContestedTotals contested;
     std::size_t contested_nodes = 0;
-    bool classless = false;  // the settings do not contain the class of its work
-    std::size_t waits = 0;   // nodes whose hour allows no evictions now
+    bool classless = false;          // the settings do not contain the class of its work
+    std::set<std::string> in_grace;  // nodes on which containers were told to end
+    std::size_t waits = 0;           // nodes whose hour allows no evictions now
     Pace reclaims;
   };
   struct UnderWay {
@@ -88,9 +90,10 @@ class RunningOperator final : public YarnOperator {
   struct WhatIsDue {
     Dues drains;
     Dues reclaims;
-    std::size_t asked_to_give_back = 0;  // nodes, including those that are done
-    HourRoom room;                       // for reclaims
-    std::vector<std::string> wait;       // nodes that wait for their hour
+    std::vector<Due> all_drains, all_reclaims;  // also those that are not to be tried now
+    std::size_t asked_to_give_back = 0;         // nodes, including those that are done
+    HourRoom room;                              // for reclaims
+    std::vector<std::string> wait;              // nodes that wait for their hour
     bool none() const { return drains.due.empty() && reclaims.due.empty(); }
   };
 
@@ -127,6 +130,7 @@ class RunningOperator final : public YarnOperator {
   // due.
   net::Task<std::optional<base::Duration>> end_what_is_due(Lane& lane);
   net::Task<bool> end(Lane& lane, std::vector<Shrink> shrinks);
+  void note_grace(Lane& lane, const WhatIsDue& found);
   // For these nodes, minus what their pools gave back within the hour.
   HourRoom hour_room(const std::set<std::string>& bounded);
   void count_given_back(Lane& lane, const ShrinkBook::Begun& begun);
@@ -144,6 +148,7 @@ class RunningOperator final : public YarnOperator {
   static void note_not_told(Lane& lane, const Error& why);
   void note_room(Lane& lane, const std::vector<Wanted>& wanted);
   void note_largest(Lane& lane, const ContainerRoom& room);
+  void note_calculator(Lane& lane);
   std::size_t lanes_that(const std::function<bool(const Lane&)>& are) const;
   // A class that the settings may add at any time: no reason to stop.
   void note_class(Lane& lane);
@@ -189,9 +194,11 @@ class RunningOperator final : public YarnOperator {
   base::Gauge& away_;
   base::Gauge& closed_;
   base::Gauge& wait_in_vain_;
+  base::Gauge& ignore_cpu_;
   base::Gauge& silent_;
   base::Gauge& contested_;
   base::Gauge& renew_after_;
+  const std::size_t invalid_clusters_;
   std::vector<std::unique_ptr<Lane>> lanes_;
   NodeMap map_;
   bool map_old_ = true;

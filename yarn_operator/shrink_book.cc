@@ -87,7 +87,7 @@ ShrinkBook::Begun ShrinkBook::begin(const std::vector<Due>& due, const ClusterLi
     const policy::sell::YarnAmount used{report->used.memory_mib, report->used.vcores};
     std::int64_t too_much = policy::sell::yarn_too_much(used, keep);
     if (too_much > 0 && !again && begun.first == first_max) continue;
-    Last next{each.order, keep, too_much == 0, now + kShrinkAgain};
+    Last next{each.order, keep, too_much == 0, now + each.grace + kShrinkAgain};
     if (too_much > 0 && each.bounded) {
       too_much = within_the_hour(each, *report, too_much, room, begun, next);
     }
@@ -97,7 +97,7 @@ ShrinkBook::Begun ShrinkBook::begin(const std::vector<Due>& due, const ClusterLi
     if (too_much == 0) continue;
     const auto take = policy::sell::yarn_take(used, {report->capability.memory_mib, report->capability.vcores},
                                               each.offered_vcores, too_much);
-    Shrink shrink{each.nm, report->capability, each.reason};
+    Shrink shrink{each.nm, report->capability, each.reason, each.grace};
     shrink.total.memory_mib = take.memory_mib;
     shrink.total.vcores = take.vcores;
     begun.shrinks.push_back(std::move(shrink));
@@ -109,6 +109,14 @@ ShrinkBook::Begun ShrinkBook::begin(const std::vector<Due>& due, const ClusterLi
 bool ShrinkBook::waits(const Due& due) const {
   const Last* last = last_of(due);
   return last != nullptr && last->waits;
+}
+
+bool ShrinkBook::is_in_grace(const Due& due, const ClusterLink& link, base::MonotonicTime now) const {
+  const Last* last = last_of(due);
+  if (due.grace == base::Duration(0) || last == nullptr || last->done || now >= last->again) return false;
+  const hadoop::NodeReport* report = link.find(due.nm);
+  if (report == nullptr) return false;
+  return policy::sell::yarn_too_much({report->used.memory_mib, report->used.vcores}, last->keep) > 0;
 }
 
 void ShrinkBook::forget(const std::function<bool(const std::string&)>& is_gone) {

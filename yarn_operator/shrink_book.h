@@ -1,7 +1,7 @@
-// Executes the dues (yarn_operator/dues.h): the ResourceManager preempts containers because of a total with a timeout
-// of zero. Each order is executed once, and repeated until the ResourceManager has done it, down to the target of the
-// first try. Containers that exceed a later total have another cause and continue, also if the node gets a total for
-// another reason (cordoned, not ready).
+// Executes the dues (yarn_operator/dues.h): the ResourceManager preempts containers because of a total with the grace
+// as its timeout. Each order is executed once, and repeated until the ResourceManager has done it, down to the target
+// of the first try. Containers that exceed a later total have another cause and continue, also if the node gets a total
+// for another reason (cordoned, not ready).
 //
 // The hour of a pool (yarn_operator/hour_room.h) counts containers, but a total limits memory. So the hour is charged
 // with the number of containers that hold that much on average; further ended containers are charged when they are
@@ -54,6 +54,8 @@ class ShrinkBook {
   };
   bool is_under_way(const Due& due) const { return last_of(due) != nullptr; }
   bool waits(const Due& due) const;  // started, and the rest waits for its hour
+  // Its containers were told to end and still have time. Another total of the node would save them.
+  bool is_in_grace(const Due& due, const ClusterLink& link, base::MonotonicTime now) const;
   // Needs a new report. Starts at most `first_max` orders that were not tried before; the others stay due. `room`
   // limits bounded orders.
   Begun begin(const std::vector<Due>& due, const ClusterLink& link, base::MonotonicTime now, HourRoom& room,

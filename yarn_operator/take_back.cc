@@ -11,6 +11,7 @@ namespace tidemark::yarn_operator {
 namespace {
 
 constexpr base::Duration kAskAgain = std::chrono::milliseconds(20);
+constexpr base::Duration kAskAgainInGrace = std::chrono::seconds(1);
 // A request lists all nodes of the cluster, at a ResourceManager that also allocates containers. Listings take at most
 // a fifth of the time. A slow ResourceManager may exceed that, because an agent waits for three seconds.
 constexpr base::Duration kLookAgain = std::chrono::milliseconds(100);
@@ -22,21 +23,48 @@ constexpr base::Duration kTooLate = std::chrono::milliseconds(2500);
 // (yarn.resourcemanager.client.thread-count).
 constexpr std::size_t kAskedAtOnce = 16;
 
+constexpr std::int64_t kGraceMax_s = std::chrono::duration_cast<std::chrono::seconds>(std::chrono::hours(1)).count();
 constexpr std::int64_t kHoldMax_s = std::chrono::duration_cast<std::chrono::seconds>(kKeepMax).count();
 
 }  // namespace
 
 TakingBack::TakingBack(net::EventLoop& loop, ClusterLink& link, MayWrite may_write, Answer answer)
-    : loop_(loop), link_(link), may_write_(std::move(may_write)), answer_(std::move(answer)) {}
+    : loop_(loop), link_(link), may_write_(std::move(may_write)), answer_(std::move(answer)), more_(loop) {}
 
 void TakingBack::add(Taking taking) {
-  const auto [place, is_new] = going_.try_emplace(taking.node);
-  if (!is_new) return;
-  Going& going = place->second;
+  added_.push_back(std::move(taking));
+  more_.set();
+}
+
+bool TakingBack::has(const std::string& node, std::int64_t generation) const {
+  const auto going = going_.find(node);
+  if (going != going_.end() && going->second.of.request.generation >= generation) return true;
+  return std::ranges::any_of(
+      added_, [&](const Taking& each) { return each.node == node && each.request.generation >= generation; });
+}
+
+void TakingBack::begin_added() {
+  const base::MonotonicTime now = loop_.clock().monotonic();
+  for (Taking& each : std::exchange(added_, {})) {
+    const auto [place, is_new] = going_.try_emplace(each.node);
+    Going& going = place->second;
+    if (is_new) {
+      begin(going, std::move(each));
+    } else if (going.is_in_grace(now) && each.request.generation > going.of.request.generation) {
+      const auto deadline = going.deadline;
+      going = Going();
+      begin(going, std::move(each));
+      going.deadline = deadline;
+    }
+  }
+}
+
+void TakingBack::begin(Going& going, Taking taking) {
   going.of = std::move(taking);
   going.begin = loop_.clock().monotonic();
   going.answer.generation = going.of.request.generation;
-  if (going.of.age > kAskedAgoMax || going.of.age < -kAskedAgoMax) {
+  const base::Duration old = kAskedAgoMax + std::chrono::seconds(going.of.request.grace_seconds);
+  if (going.of.age > old || going.of.age < -kAskedAgoMax) {
     refuse(going, "the request is too old, or the clocks of node and operator differ");
     return;
   }
@@ -52,13 +80,30 @@ void TakingBack::add(Taking taking) {
 
 net::Task<void> TakingBack::run() {
   if (std::exchange(running_, true)) co_return;
+  begin_added();
   while (!going_.empty()) {
-    co_await follow(still_there(true));
-    if (loop_.clock().monotonic() >= next_look_) co_await look(still_there(false), still_there(true));
+    co_await follow(to_ask());
+    if (loop_.clock().monotonic() >= next_look_) {
+      const base::MonotonicTime now = loop_.clock().monotonic();
+      std::vector<Going*> ending = still_there(true);
+      std::erase_if(ending, [&](const Going* each) { return each->is_in_grace(now); });
+      co_await look(still_there(false), std::move(ending));
+    }
     answer_done();
-    if (!going_.empty()) co_await loop_.sleep(kAskAgain);
+    begin_added();
+    if (!going_.empty()) co_await more_.wait_for(pause());
+    more_.clear();
   }
   running_ = false;
+}
+
+base::Duration TakingBack::pause() const {
+  const base::MonotonicTime now = loop_.clock().monotonic();
+  base::Duration least = kAskAgainInGrace;
+  for (const auto& [node, each] : going_) {
+    least = std::min(least, each.is_in_grace(now) ? std::min(each.next_ask, *each.deadline) - now : kAskAgain);
+  }
+  return std::max(least, kAskAgain);
 }
 
 std::vector<TakingBack::Going*> TakingBack::still_there(bool shrunk) {
@@ -66,6 +111,15 @@ std::vector<TakingBack::Going*> TakingBack::still_there(bool shrunk) {
   for (auto& [node, each] : going_) {
     if (!each.there.empty() && each.shrunk == shrunk) found.push_back(&each);
   }
+  return found;
+}
+
+// An application may give up its containers before the deadline.
+std::vector<TakingBack::Going*> TakingBack::to_ask() {
+  const base::MonotonicTime now = loop_.clock().monotonic();
+  std::vector<Going*> found = still_there(true);
+  std::erase_if(found, [&](const Going* each) { return each->is_in_grace(now) && now < each->next_ask; });
+  for (Going* each : found) each->next_ask = now + kAskAgainInGrace;
   return found;
 }
 
@@ -143,8 +197,15 @@ net::Task<void> TakingBack::shrink(const std::vector<Going*>& fresh) {
   const base::MonotonicTime now = loop_.clock().monotonic();
   next_look_ = std::max(next_look_, now + kLookAgain);  // no container ends sooner
   for (Going* each : fresh) {
-    each->end = now + kGoneWithin;
-    if (!done && each->shrunk) refuse(*each, done.error().message);
+    if (!each->shrunk) continue;
+    const bool in_grace = each->is_in_grace(now);
+    each->end = in_grace ? *each->deadline + kGoneAfterGrace : now + kGoneWithin;
+    each->next_ask = now + kAskAgainInGrace;
+    if (!done) {
+      refuse(*each, done.error().message);
+    } else if (in_grace) {
+      tell_leaving(*each);
+    }
   }
 }
 
@@ -157,14 +218,35 @@ std::optional<Shrink> TakingBack::shrink_of(Going& going) const {
   const auto take = policy::sell::yarn_take({report->used.memory_mib, report->used.vcores},
                                             {report->capability.memory_mib, report->capability.vcores},
                                             going.of.offered_vcores, going.given_mib);
-  Shrink shrink{going.of.nm, report->capability, model::Reason::kYarnTakenBack};
+  const base::Duration grace = grace_of(going);
+  Shrink shrink{going.of.nm, report->capability, model::Reason::kYarnTakenBack, grace};
   shrink.total.memory_mib = take.memory_mib;
   shrink.total.vcores = take.vcores;
   going.answer.keep_mib = take.memory_mib;
-  const base::Duration hold = std::chrono::seconds(std::min<std::int64_t>(going.of.request.hold_seconds, kHoldMax_s));
-  going.answer.until = going.of.now + hold;
+  going.deadline = loop_.clock().monotonic() + grace;
   going.shrunk = true;
   return shrink;
+}
+
+// What is left of it: the agent counts it from its request.
+base::Duration TakingBack::grace_of(const Going& going) const {
+  const base::MonotonicTime now = loop_.clock().monotonic();
+  if (going.deadline) return std::max(*going.deadline - now, base::Duration(0));
+  const base::Duration whole = std::chrono::seconds(std::min(going.of.request.grace_seconds, kGraceMax_s));
+  const base::Duration passed = std::max(going.of.age, base::Duration(0)) + (now - going.begin);
+  return std::max(whole - passed, base::Duration(0));
+}
+
+base::WallTime TakingBack::kept_until(const Going& going, base::Duration after) const {
+  const base::Duration hold = std::chrono::seconds(std::min(going.of.request.hold_seconds, kHoldMax_s));
+  return loop_.clock().wall() + std::min(after + hold, kKeepMax);
+}
+
+void TakingBack::tell_leaving(const Going& going) {
+  model::TakenBack answer = going.answer;
+  for (const Named& each : going.there) answer.leaving.push_back(each.name);
+  answer.until = kept_until(going, *going.deadline - loop_.clock().monotonic());
+  answer_(going.of, answer);
 }
 
 net::Task<void> TakingBack::follow(std::vector<Going*> ending) {
@@ -189,8 +271,8 @@ void TakingBack::refuse(Going& going, std::string_view why) {
 
 void TakingBack::answer_done() {
   const base::MonotonicTime now = loop_.clock().monotonic();
-  if (!may_write_()) {  // another replica leads now and answers the untouched requests
-    std::erase_if(going_, [](const auto& each) { return !each.second.shrunk; });
+  if (!may_write_()) {  // another replica leads now and answers the open requests
+    std::erase_if(going_, [&](const auto& each) { return !each.second.shrunk || each.second.is_in_grace(now); });
   }
   std::vector<Going> done;
   for (auto at = going_.begin(); at != going_.end();) {
@@ -204,6 +286,7 @@ void TakingBack::answer_done() {
   }
   for (Going& each : done) {
     for (Named& one : each.there) each.answer.stayed.push_back(std::move(one.name));
+    if (each.answer.keep_mib) each.answer.until = kept_until(each, base::Duration(0));
     answer_(each.of, each.answer);
   }
 }

@@ -19,7 +19,10 @@ std::optional<model::TakenBack> answer_on(const kube::Node& node) {
 }
 
 bool is_newer(const model::TakenBack& given, const std::optional<model::TakenBack>& written) {
-  return !written || given.generation > written->generation;
+  if (!written || given.generation != written->generation) {
+    return !written || given.generation > written->generation;
+  }
+  return given.leaving.empty() && !written->leaving.empty();  // the last answer follows
 }
 
 }  // namespace
@@ -79,7 +82,10 @@ std::optional<OpenRequest> TakeBackBook::open_request(const kube::Node& node, co
   said_.erase(name);
   const Looked& looked = look(name, request->generation, now);
   const auto answer = answer_of(node);
-  if (answer && answer->generation >= request->generation) return std::nullopt;
+  // An operator that stopped within the grace left its request open.
+  const bool open = !answer || answer->generation < request->generation ||
+                    (answer->generation == request->generation && !answer->leaving.empty());
+  if (!open) return std::nullopt;
   const base::Duration age = looked.at ? now - *looked.at : clock.wall() - request->asked;
   return OpenRequest{*std::move(request), age};
 }

@@ -44,6 +44,23 @@ TEST_F(TakeBackBookTest, KeepsCapacityBackForItsTime) {
   EXPECT_EQ(book.keep_mib(said, clock.wall() + 1min), std::nullopt);
 }
 
+// An operator that stopped within the grace left its request open.
+TEST_F(TakeBackBookTest, ARequestIsOpenUntilItsLastAnswer) {
+  const model::TakeBack request{3, {"c"}, "TM-EVICT-001", clock.wall(), 60, 30};
+  const auto with = [&](const model::TakenBack& answer) {
+    const Json texts = Json::object({{std::string(model::kYarnTakeBackAnnotation), Json(format_take_back(request))},
+                                     {std::string(model::kYarnTakenBackAnnotation), Json(format_taken_back(answer))}});
+    const Json object = Json::object({{"metadata", Json::object({{"name", "n"}, {"annotations", texts}})}});
+    return *kube::decode_node(object.dump(), node_fields(), interner);
+  };
+  const model::TakenBack first{3, {}, {}, "", 1024, clock.wall() + 90s, {"c"}};
+  const model::TakenBack last{3, {"c"}, {}, "", 1024, clock.wall() + 90s};
+  EXPECT_TRUE(book.open_request(with(first), clock));
+  EXPECT_FALSE(book.open_request(with(last), clock));
+  book.answered("n", last);
+  EXPECT_FALSE(book.open_request(with(first), clock)) << "our own last answer is newer than the first one";
+}
+
 // Another replica wrote it with its own clock: the time is off by the clock difference, but never longer than the
 // limit.
 TEST_F(TakeBackBookTest, LimitsTheTimeIfClocksOfReplicasDiffer) {

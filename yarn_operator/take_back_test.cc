@@ -37,8 +37,9 @@ class TakeBackTest : public testing::OperatorWorld {
     manager().told_totals.clear();
   }
   void ask(std::vector<std::string> containers, std::int64_t generation = 1, std::int64_t hold_seconds = 1,
-           base::Duration ago = 0s, std::string_view of = "n1") {
-    const model::TakeBack request{generation, std::move(containers), "TM-EVICT-001", clock.wall() + -ago, hold_seconds};
+           base::Duration ago = 0s, std::string_view of = "n1", std::int64_t grace_seconds = 0) {
+    const model::TakeBack request{generation,          std::move(containers), "TM-EVICT-001",
+                                  clock.wall() + -ago, hold_seconds,          grace_seconds};
     patch(of, annotations(Json::object(
                   {{std::string(model::kYarnTakeBackAnnotation), Json(model::format_take_back(request))}})));
   }
@@ -50,6 +51,19 @@ class TakeBackTest : public testing::OperatorWorld {
     }
     ADD_FAILURE() << "no answer: " << annotation("n1", model::kYarnTakenBackAnnotation);
     return {};
+  }
+  void ask_with_grace(std::vector<std::string> containers, std::int64_t generation, std::int64_t grace_seconds) {
+    ask(std::move(containers), generation, 1, 0s, "n1", grace_seconds);
+  }
+  // With a grace.
+  model::TakenBack last_answer(std::int64_t generation) {
+    model::TakenBack said = answer(generation);
+    for (int i = 0; i < 1000 && !said.leaving.empty(); ++i) {
+      pass(10ms);
+      said = answer(generation);
+    }
+    EXPECT_TRUE(said.leaving.empty()) << "no last answer";
+    return said;
   }
   using Told = std::array<std::int64_t, 3>;
 };
@@ -71,6 +85,66 @@ TEST_F(TakeBackTest, EndsTheNewestAtOnceAndNoFurtherContainer) {
   EXPECT_TRUE(std::ranges::any_of(audit, [](const model::AuditLine& line) {
     return line.verb == "updateNodeResource" && line.reason == "TM-YARN-014";
   }));
+}
+
+TEST_F(TakeBackTest, GivesTheApplicationItsGraceAndAnswersTwice) {
+  begin_heard();
+  const auto began = clock.monotonic();
+  ask_with_grace({kNewer}, 1, 3);
+  auto said = answer(1);
+  EXPECT_EQ(said.leaving, std::vector{kNewer});
+  EXPECT_EQ(said.keep_mib, 1024);
+  EXPECT_LT(clock.monotonic() - began, 1s) << "the agent waits for three seconds";
+  EXPECT_TRUE(until([&] { return !manager().preempted.empty(); }));
+  EXPECT_GE(clock.monotonic() - began, 2500ms) << "the grace of the agent, from its request";
+  said = last_answer(1);
+  EXPECT_EQ(said.gone, std::vector{kNewer});
+  EXPECT_EQ(manager().preempted, std::vector{kNewer});
+  EXPECT_TRUE(total(kTakenNm, 4096, 4)) << "after the time that it is kept back";
+}
+
+TEST_F(TakeBackTest, AContainerThatIsGivenUpWithinTheGraceIsGone) {
+  begin_heard();
+  const auto began = clock.monotonic();
+  ask_with_grace({kNewer}, 1, 60);
+  EXPECT_EQ(answer(1).leaving, std::vector{kNewer});
+  const auto asked_before = manager().asked("getContainerReport"), listed_before = manager().asked("getClusterNodes");
+  pass(5s);
+  EXPECT_LE(manager().asked("getContainerReport") - asked_before, 6) << "once a second";
+  EXPECT_LE(manager().asked("getClusterNodes") - listed_before, 27) << "the listings of the operator itself";
+  manager().nodes.at(kTakenNm).used_memory -= 512;
+  manager().containers.erase(kNewer);
+  EXPECT_EQ(last_answer(1).gone, std::vector{kNewer});
+  EXPECT_LT(clock.monotonic() - began, 10s);
+  EXPECT_TRUE(manager().preempted.empty());
+}
+
+TEST_F(TakeBackTest, ALaterRequestWithinTheGraceEndsAtTheSameDeadline) {
+  begin_heard();
+  const auto began = clock.monotonic();
+  ask_with_grace({kNewer}, 1, 4);
+  EXPECT_EQ(answer(1).leaving, std::vector{kNewer});
+  pass(2s);
+  ask_with_grace({kOlder, kNewer}, 2, 4);
+  EXPECT_EQ(answer(2).leaving, (std::vector{kOlder, kNewer}));
+  EXPECT_EQ(answer(2).keep_mib, 0);
+  EXPECT_TRUE(until([&] { return manager().preempted.size() == 2; }));
+  EXPECT_LT(clock.monotonic() - began, 5s);
+  EXPECT_EQ(last_answer(2).gone.size(), 2u);
+}
+
+TEST_F(TakeBackTest, TheNextOperatorContinuesWithinTheGrace) {
+  begin_heard();
+  const auto began = clock.monotonic();
+  ask_with_grace({kNewer}, 1, 6);
+  EXPECT_EQ(answer(1).leaving, std::vector{kNewer});
+  pass(2s);
+  running.reset();
+  begin();
+  EXPECT_TRUE(until([&] { return !manager().preempted.empty(); }));
+  EXPECT_GE(clock.monotonic() - began, 5500ms);
+  EXPECT_LT(clock.monotonic() - began, 7s) << "what was left of the grace";
+  EXPECT_EQ(last_answer(1).gone, std::vector{kNewer});
 }
 
 TEST_F(TakeBackTest, ReportsThatAnotherContainerEndedInstead) {

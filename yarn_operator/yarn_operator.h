@@ -7,6 +7,7 @@
 // NodeManager, a failover and a change by another program.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -48,6 +49,7 @@ struct OperatorOptions : YarnOptions {
   std::string mode = "enforce";  // "observe": decides and shows, sends and writes nothing, takes no Lease
   base::Duration poll = std::chrono::seconds(5);
   base::Duration lost_hold = std::chrono::minutes(10);
+  base::Duration preemption_grace = std::chrono::seconds(10);
   std::string metrics_address = "127.0.0.1:8080";
   std::string health_address;
   bool leader_elect = true;
@@ -75,6 +77,7 @@ class YarnOperator {
     std::function<void(model::AuditLine)> audit;
     std::string actor;
     ZonesOf zones = [](std::string_view) { return policy::waterline::Zones(); };  // only UTC
+    std::size_t invalid_clusters = 0;  // those with an invalid file: they count as away
   };
   static Result<std::unique_ptr<YarnOperator>> make(net::EventLoop& loop, Rim rim, std::vector<YarnCluster> clusters,
                                                     base::Log log, base::Registry& metrics, base::Random random,

@@ -85,6 +85,61 @@ TEST_F(YarnOperatorTest, SendsAllChangesInOneCallAndEachOnce) {
   EXPECT_EQ(client ? manager().admin->connections().size() : 0, 1U);
 }
 
+// It may leave between the report and the update.
+TEST_F(YarnOperatorTest, ANodeThatTheResourceManagerDoesNotKnowDoesNotDelayOthers) {
+  for (int i = 10; i < 30; ++i) {
+    const std::string host = "h" + std::to_string(i);
+    manager().nodes[{host, 1}] = {};
+    node("n" + std::to_string(i), host + ":1", origin("4k", "4Gi"));
+  }
+  manager().unknown = {"h17"};
+  options.poll = 10min;
+  begin();
+  EXPECT_TRUE(until([&] { return manager().updated_nodes == 19; }));
+  EXPECT_EQ(manager().nodes.at({"h17", 1}).memory, 8192);
+  EXPECT_TRUE(std::ranges::any_of(audit, [](const model::AuditLine& line) {
+    return line.name == "h17:1" && line.outcome == model::AuditOutcome::kRefused;
+  }));
+  manager().unknown.clear();
+  EXPECT_TRUE(total({"h17", 1}, 4096, 4)) << "within a second, not with the next poll";
+}
+
+TEST_F(YarnOperatorTest, ARefusalOfEachNodeIsNotRepeatedForEach) {
+  for (int i = 0; i < 64; ++i) {
+    const std::string host = "h" + std::to_string(i);
+    manager().nodes[{host, 1}] = {};
+    node("n" + std::to_string(i), host + ":1", origin("4k", "4Gi"));
+  }
+  manager().unknown = {"h"};
+  options.poll = 10min;
+  begin();
+  EXPECT_TRUE(until([&] { return !audit.empty(); }));
+  pass(200ms);
+  EXPECT_LT(manager().updates, 64) << "two rounds; each node alone takes 127 calls a round";
+}
+
+TEST_F(YarnOperatorTest, ReportsASchedulerThatIgnoresVcores) {
+  manager().nodes = {{{"a", 1}, {.used_memory = 1536, .used_vcores = 5}}};
+  node("n1", "a:1", origin("4k", "4Gi"));
+  manager().used_share = 1.25F;  // of 4 vcores
+  begin();
+  EXPECT_TRUE(total({"a", 1}, 4096, 4));
+  auto& ignoring = metrics.gauge("tidemark_yarn_operator_clusters_ignoring_cpu", "");
+  const auto warned = [&] {
+    return std::ranges::any_of(said, [](const std::string& line) {
+      return line.contains("ignores vcores") && line.contains("DominantResourceCalculator");
+    });
+  };
+  pass(1s);
+  EXPECT_EQ(ignoring.value(), 0);
+  EXPECT_FALSE(warned());
+  manager().used_share = 0.375F;  // of 4096 MiB
+  EXPECT_TRUE(until([&] { return ignoring.value() == 1; }));
+  EXPECT_TRUE(warned());
+  manager().used_share = 1.25F;
+  EXPECT_TRUE(until([&] { return ignoring.value() == 0; }));
+}
+
 // DESIGN 9: growth has a dead band, a cut does not.
 TEST_F(YarnOperatorTest, DoesNotSendSmallGrowth) {
   manager().nodes = {{{"a", 1}, {}}};

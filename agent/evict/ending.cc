@@ -150,7 +150,8 @@ net::Task<Ending::Told> Ending::end_container(const model::Task& task, Of of, bo
 }
 
 net::Task<Ending::Told> Ending::take_back(copilot::Client* copilot, Of of) {
-  switch (co_await outside_.take_back->ask(of.task, of.why)) {
+  const base::MonotonicTime begin = loop_.clock().monotonic();
+  switch (co_await outside_.take_back->ask(of.task, of.why, of.grace)) {
     case TakeBackOutcome::kGone:
       // Its NodeManager kills it within a heartbeat; a copilot is faster.
       if (copilot != nullptr) co_await kill_container(copilot, std::move(of));
@@ -161,6 +162,7 @@ net::Task<Ending::Told> Ending::take_back(copilot::Client* copilot, Of of) {
     case TakeBackOutcome::kNotHeard:
       break;
   }
+  of.grace = std::max(of.grace - (loop_.clock().monotonic() - begin), base::Duration(0));
   co_return co_await stop_container(copilot, std::move(of));
 }
 

@@ -70,22 +70,35 @@ void TakeBack::hear(const model::TakenBack& answer) {
       tell(*waiting, TakeBackOutcome::kGone);
     } else if (is_in(answer.stayed)) {
       tell(*waiting, TakeBackOutcome::kStayed);
+    } else if (is_in(answer.leaving)) {
+      waiting->leaving = true;
+      waiting->told.set();
     } else if (!answer.refused.empty()) {
       tell(*waiting, TakeBackOutcome::kRefused);
     }
   }
 }
 
-net::Task<TakeBackOutcome> TakeBack::ask(std::string container, model::Reason why) {
+net::Task<void> TakeBack::wait(Waiting& waiting, base::Duration grace) {
+  const base::MonotonicTime begin = loop_.clock().monotonic();
+  co_await waiting.told.wait_for(kTakeBackLimit);
+  const base::MonotonicTime end = begin + kTakeBackLimit + grace + kTakenBackLimit;
+  while (waiting.leaving && !waiting.outcome && loop_.clock().monotonic() < end) {
+    waiting.told.clear();
+    co_await waiting.told.wait_for(end - loop_.clock().monotonic());
+  }
+}
+
+net::Task<TakeBackOutcome> TakeBack::ask(std::string container, model::Reason why, base::Duration grace) {
   if (container.size() > model::kContainerNameBytesMax) co_return TakeBackOutcome::kRefused;
-  const base::MonotonicTime end = loop_.clock().monotonic() + kTakeBackLimit;
   std::shared_ptr<Waiting>& place = waiting_[container];
   if (!place) place = std::make_shared<Waiting>(loop_);
   const std::shared_ptr<Waiting> mine = place;
   ++mine->askers;
   why_ = why;
+  grace_ = grace;
   if (!std::exchange(writing_, true)) scope_.spawn(write());
-  co_await mine->told.wait_for(end - loop_.clock().monotonic());
+  co_await wait(*mine, grace);
   if (--mine->askers == 0) waiting_.erase(container);
   if (mine->outcome) co_return *mine->outcome;
   if (!not_heard_) log_.warn("YARN's operator does not answer; killing containers", {{"node", node_name_}});
@@ -100,6 +113,7 @@ net::Task<void> TakeBack::write() {
   request.generation = model::next_generation(generation_, loop_.clock().wall());
   request.reason = model::reason_id(why_);
   request.asked = loop_.clock().wall();
+  request.grace_seconds = std::chrono::ceil<std::chrono::seconds>(grace_).count();
   request.hold_seconds = std::chrono::duration_cast<std::chrono::seconds>(hold_back_).count();
   generation_ = request.generation;
   std::vector<std::shared_ptr<Waiting>> asked;
@@ -121,7 +135,7 @@ net::Task<void> TakeBack::write() {
   if (written) co_return;
   log_.warn("cannot ask YARN's operator", {{"error", written.error().message}});
   for (const auto& waiting : asked) {
-    if (!waiting->outcome) tell(*waiting, TakeBackOutcome::kRefused);
+    if (!waiting->outcome && !waiting->leaving) tell(*waiting, TakeBackOutcome::kRefused);
   }
 }
 

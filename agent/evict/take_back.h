@@ -1,7 +1,8 @@
 // Lets YARN preempt containers, so that their applications count no failure: sends a request to YARN's operator through
 // the agent's own Node (model/take_back.h), and waits for the answer there.
 //
-// Requests within kGather are sent together. Unanswered ones are sent again with the next request.
+// Requests within kGather are sent together. Unanswered ones are sent again with the next request. With a grace the
+// operator first answers that the container is leaving, and again when it is gone.
 #pragma once
 
 #include <chrono>
@@ -22,8 +23,10 @@
 
 namespace tidemark::agent {
 
-// Shorter than policy::kUnreachableFor, including the kill that follows.
+// Of the first answer. Shorter than policy::kUnreachableFor, including the kill that follows.
 inline constexpr base::Duration kTakeBackLimit = std::chrono::seconds(3);
+// Of the last answer, after the grace. With the limit above shorter than policy::kUnanswered.
+inline constexpr base::Duration kTakenBackLimit = std::chrono::seconds(4);
 // After an operator did not answer, it is not asked for this long.
 inline constexpr base::Duration kNotHeardFor = std::chrono::minutes(1);
 // For this long YARN gets nothing new in place of the preempted containers.
@@ -46,19 +49,21 @@ class TakeBack {
 
   // Whether an operator answers, as far as known.
   bool heard() const;
-  net::Task<TakeBackOutcome> ask(std::string container, model::Reason why);
+  net::Task<TakeBackOutcome> ask(std::string container, model::Reason why, base::Duration grace);
 
  private:
   struct Waiting {
     explicit Waiting(net::EventLoop& loop) : told(loop) {}
     std::int64_t generation = 0;  // of its first request; 0: not yet
     std::optional<TakeBackOutcome> outcome;
-    net::Event told;
+    bool leaving = false;
+    net::Event told;  // leaving, or the outcome
     int askers = 0;
   };
   net::Task<void> write();
   void hear(const model::TakenBack& answer);
   static void tell(Waiting& waiting, TakeBackOutcome outcome);
+  net::Task<void> wait(Waiting& waiting, base::Duration grace);
 
   net::EventLoop& loop_;
   kube::Writer& writer_;
@@ -70,6 +75,7 @@ class TakeBack {
   std::int64_t generation_ = 0;                              // the largest that the node carries or that we wrote
   std::map<std::string, std::shared_ptr<Waiting>> waiting_;  // by container
   model::Reason why_ = model::Reason::kEvictMemoryLine;
+  base::Duration grace_{0};
   bool writing_ = false;
   std::optional<base::MonotonicTime> not_heard_;
   net::Scope scope_;  // last: its tasks use everything above

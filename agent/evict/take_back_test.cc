@@ -36,11 +36,12 @@ struct TakeBackTest : kube::testing::ClientTest {
   struct Asking {
     std::optional<TakeBackOutcome> outcome;
   };
-  std::shared_ptr<Asking> ask(const std::string& container) {
+  std::shared_ptr<Asking> ask(const std::string& container, base::Duration grace = 0s) {
     auto made = std::make_shared<Asking>();
-    scope.spawn([](TakeBack& from, std::string name, std::shared_ptr<Asking> to) -> net::Task<void> {
-      to->outcome = co_await from.ask(std::move(name), Reason::kEvictMemoryLine);
-    }(take_back, container, made));
+    scope.spawn(
+        [](TakeBack& from, std::string name, base::Duration time, std::shared_ptr<Asking> to) -> net::Task<void> {
+          to->outcome = co_await from.ask(std::move(name), Reason::kEvictMemoryLine, time);
+        }(take_back, container, grace, made));
     return made;
   }
   void pass(base::Duration time) { net::testing::run_for(loop, clock, time); }
@@ -127,6 +128,32 @@ TEST_F(TakeBackTest, SilentOperatorIsNotAwaitedAgainSoon) {
   EXPECT_FALSE(take_back.heard());
   answer({asked().generation, {kOne}, {}, "", {}, {}});  // late
   EXPECT_TRUE(take_back.heard());
+}
+
+TEST_F(TakeBackTest, AwaitsTheEndOfTheGraceOnceTheContainerIsLeaving) {
+  answer({});
+  const auto one = ask(kOne, 30s);
+  const auto two = ask(kTwo, 30s);
+  pass(10ms);
+  const auto generation = asked().generation;
+  EXPECT_EQ(asked().grace_seconds, 30);
+  answer({generation, {}, {}, "", 1024, clock.wall(), {kOne, kTwo}});
+  pass(30s);
+  EXPECT_FALSE(one->outcome);
+  EXPECT_TRUE(take_back.heard());
+  answer({generation, {kOne}, {kTwo}, "", 1024, clock.wall()});
+  pass(0ms);
+  EXPECT_EQ(one->outcome, TakeBackOutcome::kGone);
+  EXPECT_EQ(two->outcome, TakeBackOutcome::kStayed);
+}
+
+TEST_F(TakeBackTest, OperatorThatStopsWithinTheGraceIsSilent) {
+  answer({});
+  const auto one = ask(kOne, 30s);
+  pass(10ms);
+  answer({asked().generation, {}, {}, "", 1024, clock.wall(), {kOne}});
+  pass(30s + kTakeBackLimit + kTakenBackLimit);
+  EXPECT_EQ(one->outcome, TakeBackOutcome::kNotHeard);
 }
 
 TEST_F(TakeBackTest, ReturnsAtOnceIfRequestFails) {

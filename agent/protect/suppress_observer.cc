@@ -11,11 +11,11 @@
 namespace tidemark::agent {
 namespace {
 
-constexpr std::int64_t kMicroPerMilli = 1000;
+constexpr std::int64_t kSuppressMicroPerMilli = 1000;
 
 std::optional<model::CpuMilli> milli(const Sample<std::int64_t>& micro, base::MonotonicTime now) {
   const auto last = micro.last(now);
-  return last ? std::optional(model::CpuMilli{*last / kMicroPerMilli}) : std::nullopt;
+  return last ? std::optional(model::CpuMilli{*last / kSuppressMicroPerMilli}) : std::nullopt;
 }
 
 // Overwrites in place: the texts are usually the same each second, so nothing is allocated.

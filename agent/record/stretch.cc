@@ -12,7 +12,7 @@
 namespace tidemark::agent {
 namespace {
 
-constexpr std::int64_t kMicroPerMilli = 1000;
+constexpr std::int64_t kStretchMicroPerMilli = 1000;
 constexpr std::int64_t kPermille = 1000;
 constexpr std::int64_t kMilliPerCore = 1000;
 constexpr std::int64_t kQuotaPerMilli_us = 100;  // of a period of 100 ms
@@ -113,7 +113,7 @@ void Stretch::take_account(const AccountMeasured& read, base::MonotonicTime now)
   Account& into = account(read.handle);
   if (const auto cpu = read.use.cpu_micro.last(now)) {
     into.measured = true;
-    into.cpu.add(*cpu / kMicroPerMilli);
+    into.cpu.add(*cpu / kStretchMicroPerMilli);
   }
   if (const auto memory = read.use.memory.last(now)) into.memory = memory->without_page_cache;
   if (is_fresh(read.use.throttling, now)) {
@@ -170,7 +170,7 @@ void Stretch::take_tasks(const StretchInputs& inputs) {
     next = read + 1;
     take_account(*read, now);
     const bool counts = policy::protect::is_offline(*listed.task) && !lies_in_offline(*inputs.tasks, listed);
-    if (counts) cpu += read->use.cpu_micro.last(now).value_or(0) / kMicroPerMilli;
+    if (counts) cpu += read->use.cpu_micro.last(now).value_or(0) / kStretchMicroPerMilli;
     if (counts) memory += read->use.memory.last(now).value_or(MemoryUse()).without_page_cache;
     if (!is_fresh(read->io, now)) continue;
     disks_read = true;
@@ -194,7 +194,7 @@ void Stretch::take(const StretchInputs& inputs) {
   permit_ = inputs.permits.off ? "off" : to_string(inputs.permits.permits[kSuppress]);
   cpus_ = node.cpus;
   memory_total_ = node.memory_total_bytes;
-  if (const auto cpu = node.cpu_micro.last(now)) cpu_.add(*cpu / kMicroPerMilli);
+  if (const auto cpu = node.cpu_micro.last(now)) cpu_.add(*cpu / kStretchMicroPerMilli);
   if (const auto memory = node.memory.last(now)) memory_ = memory->without_page_cache;
   limit_milli_ = limit_of(inputs.suppress, cpus_);
   pressure_.add(node.pressure, now);

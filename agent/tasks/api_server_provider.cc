@@ -11,7 +11,7 @@
 namespace tidemark::agent {
 namespace {
 
-constexpr std::size_t kInternerBytesMax = 1024 * 1024;
+constexpr std::size_t kListInternerBytesMax = 1024 * 1024;
 constexpr base::Duration kLookInterval = std::chrono::seconds(10);
 
 kube::InformerConfig informer_config(const ApiServerProviderConfig& config) {
@@ -68,7 +68,7 @@ ApiServerProvider::ApiServerProvider(kube::InformerParts parts, PodGroups& group
       log_(std::move(parts.log)),
       config_(std::move(config)),
       pods_(groups),
-      interner_(kInternerBytesMax),
+      interner_(kListInternerBytesMax),
       cached_(std::make_unique<FromCache>(parts.reader, parts.watcher)),
       informer_({loop_, *cached_, *cached_, log_, parts.metrics, parts.random}, informer_config(config_),
                 [this](std::string_view bytes) { return decode(bytes); }),

@@ -28,9 +28,10 @@
 //   it is forbidden       by a disruption budget or by the manager: another one is asked; this one is asked again after
 //                         kForbiddenPause if it is still needed
 //
-//   no answer             within kUnanswered of the request, or kUnreachableFor if the server is unreachable: if memory
-//                         is still above its line the task is killed, once. Then, as without a kill, it stays like a
-//                         forbidden one: its kubelet may restart it
+//   no answer             within kUnanswered of the request, or kUnreachableFor if the server is unreachable;
+//                         for a container of YARN the grace comes in addition, because its ResourceManager answers at
+//                         the end of it. If memory is still above its line the task is killed, once. Then, as without a
+//                         kill, it stays like a forbidden one: its kubelet may restart it
 //
 //   the server is busy    and says so: the task is asked again, for kBusyFor. If memory is above its line then, the
 //                         tasks among the first kKillsWhileBusyPerHour of the hour are killed; the others stay like

@@ -118,6 +118,20 @@ TEST(Evict, ClockThatGoesBackExtendsNothing) {
   EXPECT_EQ(step.plan.orders.at(0).by, model::Reason::kEvictUnreachable);
 }
 
+// Its ResourceManager tells the application at once, and answers at the end of the grace.
+TEST(Evict, AwaitsTheAnswerForAContainerOfYarnAsLongAsTheGrace) {
+  Node node(1);
+  node.made[0].identity.attempt = "appattempt_1_0001_000001";
+  const EvictState asked = node.step(first_evict_state(kEvictNow), kEvictNow).state;
+  ASSERT_EQ(asked.leaving.size(), 1u);
+  const base::Duration limit = node.rules.evict_settings().grace + kUnanswered;
+  EvictStep step = node.step(asked, kEvictNow + (limit - base::Duration(1)));
+  EXPECT_TRUE(step.plan.orders.empty());
+  step = node.step(step.state, kEvictNow + limit);
+  ASSERT_EQ(step.plan.orders.size(), 1u);
+  EXPECT_EQ(step.plan.orders[0].verb, EvictVerb::kKill);
+}
+
 // 320 of 1000Gi are missing. The one that has just started holds next to nothing; once the large one covers most of it,
 // a small one is enough for the rest.
 TEST(Evict, WorthIsMeasuredByWhatIsStillMissing) {

@@ -240,7 +240,15 @@ bool Ladder::is_waited_for(const Leaving& one) const {
   const Duration asked_for = now_ - one.since;
   if (one.busy) return asked_for < kBusyFor;
   if (one.unreachable) return asked_for < kUnreachableFor && saves_the_machine(one.feature);
-  return asked_for < kUnanswered;
+  return asked_for < answered_within(one);
+}
+
+// A ResourceManager answers at the end of the grace that it gives.
+Duration Ladder::answered_within(const Leaving& one) const {
+  const auto index = task_of(one);
+  const bool of_yarn =
+      index && task(*index).kind == model::TaskKind::kCopilotTask && !task(*index).identity.attempt.empty();
+  return of_yarn ? kUnanswered + grace_ : kUnanswered;
 }
 
 // If a surge makes many nodes wait, each ends only a few tasks without a decision on budgets.

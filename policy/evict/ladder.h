@@ -61,6 +61,7 @@ class Ladder {
   void end_as_told(Leaving& one, base::WallTime ends) const;
   void climb(Leaving& one, EvictSwitches above);
   bool is_waited_for(const Leaving& one) const;
+  base::Duration answered_within(const Leaving& one) const;
   bool is_within_local_budget(const Leaving& one) const;
   void kill(Leaving& one);
   const model::Task& task(std::size_t index) const { return *seen_.tasks[index].task; }

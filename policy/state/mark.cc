@@ -37,7 +37,9 @@ void write_order(JsonWriter& json, const StateOrder& order) {
   if (order.wish == Wish::kOff) {
     write_time(json, "drainUntil", order.drain_until);
     if (order.drained) json.member("drained", true);
-    if (order.evict) json.member("evict", true);
+    if (order.evict) {
+      json.member("evict", true).member("graceSeconds", std::chrono::ceil<std::chrono::seconds>(order.grace).count());
+    }
   }
   if (order.until) write_time(json, "until", *order.until);
   json.end_object();
@@ -92,6 +94,9 @@ StateOrder read_order(const Json& item, std::string place, waterline::Problems& 
     if (const auto drain_until = read_time(form, "drainUntil")) order.drain_until = *drain_until;
     form.boolean("drained", order.drained);
     form.boolean("evict", order.evict);
+    std::int64_t grace_s = kEvictGraceDefault / std::chrono::seconds(1);
+    form.integer("graceSeconds", grace_s, 1, kEvictGraceMax / std::chrono::seconds(1));
+    order.grace = std::chrono::seconds(grace_s);
   }
   order.until = read_time(form, "until");
   if (order.wish != Wish::kOff && !order.only.all()) form.problem("only", "only valid with off");

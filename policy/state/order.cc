@@ -24,6 +24,12 @@ Parts simplified(Parts parts) {
   return parts;
 }
 
+// The shorter grace of those that evict.
+base::Duration grace_of(const StateOrder& a, const StateOrder& b) {
+  if (a.evict && b.evict) return std::min(a.grace, b.grace);
+  return b.evict ? b.grace : a.grace;
+}
+
 // Two orders as one that is at least as strict as either, as long as the longer one.
 StateOrder folded(const StateOrder& upper, const StateOrder& lower) {
   StateOrder strict = upper.wish >= lower.wish ? upper : lower;
@@ -36,6 +42,7 @@ StateOrder folded(const StateOrder& upper, const StateOrder& lower) {
     strict.drain_until = std::min(upper.drain_until, lower.drain_until);
     strict.drained = upper.drained && lower.drained;
     strict.evict = upper.evict || lower.evict;
+    strict.grace = grace_of(upper, lower);
   }
   strict.until = lower.until;  // the lower one lasts longer
   return strict;
@@ -68,6 +75,7 @@ StateOrder order_of(const StateCommand& command, base::WallTime now) {
     order.only = command.only;
     order.drain_until = later(now, command.drain);
     order.evict = command.evict && command.only.all();
+    if (order.evict) order.grace = std::clamp<base::Duration>(command.grace, std::chrono::seconds(1), kEvictGraceMax);
   }
   if (command.lasts) order.until = later(now, *command.lasts);
   return order;
@@ -75,7 +83,7 @@ StateOrder order_of(const StateCommand& command, base::WallTime now) {
 
 bool same(const StateOrder& a, const StateOrder& b) {
   return a.wish == b.wish && a.only == b.only && a.rest == b.rest && a.by == b.by && a.why == b.why &&
-         a.evict == b.evict && a.drain_until <= b.drain_until && !a.until && !b.until;
+         a.evict == b.evict && a.grace == b.grace && a.drain_until <= b.drain_until && !a.until && !b.until;
 }
 
 // `off`, on top of the present orders.
@@ -86,6 +94,7 @@ StateOrder added(const StateOrder* there, StateOrder off) {
     if (there->only.includes(off.only)) {
       off.drain_until = std::min(off.drain_until, there->drain_until);
       off.drained = there->drained;
+      off.grace = grace_of(*there, off);
       off.evict = off.evict || there->evict;
     }
     off.only = united(there->only, off.only);

@@ -45,6 +45,9 @@ inline constexpr std::size_t kWhyBytesMax = 512;
 // A time in the infinite future: draining until nothing is sold, however long that takes.
 inline constexpr base::WallTime kNever{std::chrono::hours(24) * 365 * 200};
 
+inline constexpr base::Duration kEvictGraceDefault = std::chrono::seconds(30);
+inline constexpr base::Duration kEvictGraceMax = std::chrono::hours(1);
+
 struct StateOrder {
   Wish wish = Wish::kOn;
   Parts only;             // of kOff; all of it elsewhere
@@ -52,9 +55,10 @@ struct StateOrder {
   std::string by;
   std::string why;
   base::WallTime since;
-  base::WallTime drain_until;  // of kOff: draining before, off from then on
-  bool evict = false;          // of kOff, of all work: running offline work is evicted
-  bool drained = false;        // of kOff, on one node: draining is over, nothing was sold any more or time was up
+  base::WallTime drain_until;                 // of kOff: draining before, off from then on
+  bool evict = false;                         // of kOff, of all work: running offline work is evicted
+  base::Duration grace = kEvictGraceDefault;  // of `evict`: longest time from the request to the kill
+  bool drained = false;  // of kOff, on one node: draining is over, nothing was sold any more or time was up
   std::optional<base::WallTime> until;  // the order expires then
   bool operator==(const StateOrder&) const = default;
 };
@@ -84,6 +88,7 @@ struct StateCommand {
   std::string why;
   base::Duration drain{0};  // of kOff: how long running work may continue
   bool evict = false;       // of kOff, of all work: running offline work is evicted
+  base::Duration grace = kEvictGraceDefault;
   std::optional<base::Duration> lasts;
 };
 

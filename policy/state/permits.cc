@@ -93,6 +93,7 @@ AgentPermits agent_permits(const PermitInputs& inputs, base::WallTime now) {
   const EffectiveState enforced = of(model::Mode::kEnforce);
   out.again_after = enforced.again_after;
   out.order = enforced.order;
+  if (inputs.state_known) out.evicts = eviction_order(marks, now);
   out.withdrawn = inputs.state_known && enforced.k8s >= model::NodeState::kDraining;
   // The latch of the machine applies before the tasks are known.
   const bool off = inputs.state_known && enforced.k8s == model::NodeState::kOff;

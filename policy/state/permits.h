@@ -23,6 +23,7 @@
 #include "base/clock.h"
 #include "model/node_strategy.h"
 #include "model/reason.h"
+#include "policy/evict/left_over.h"
 #include "policy/state/mark.h"
 #include "policy/state/order.h"
 #include "policy/waterline/pools.h"
@@ -60,8 +61,9 @@ struct AgentPermits {
   bool limits_cpu_alone = false;
   ByStrategy<Permit> permits{};
   ByStrategy<model::Reason> reasons{};
-  std::optional<StateOrder> order;            // that made it so
-  std::optional<base::Duration> again_after;  // time alone changes it
+  std::optional<StateOrder> order;             // that made it so
+  std::optional<evict::EvictionOrder> evicts;  // of a person: containers that outlive it are ended
+  std::optional<base::Duration> again_after;   // time alone changes it
   bool operator==(const AgentPermits&) const = default;
 };
 AgentPermits agent_permits(const PermitInputs& inputs, base::WallTime now);

@@ -100,14 +100,15 @@ EffectiveState effective(const NodeMarks& marks, model::Mode mode, base::WallTim
   return state;
 }
 
-std::optional<base::WallTime> evicts_since(const NodeMarks& marks, base::WallTime now) {
-  std::optional<base::WallTime> since;
+std::optional<evict::EvictionOrder> eviction_order(const NodeMarks& marks, base::WallTime now) {
+  std::optional<evict::EvictionOrder> found;
   for (const auto& [mark, reason] : scopes(marks)) {
     const StateOrder* order = mark == nullptr ? nullptr : in_force(*mark, now);
     if (order == nullptr || order->wish != Wish::kOff || !order->evict) continue;
-    since = since ? std::min(*since, order->since) : order->since;
+    if (!found) found = {order->since, order->grace};
+    found = {std::min(found->since, order->since), std::min(found->grace, order->grace)};
   }
-  return since;
+  return found;
 }
 
 Reason reason_of(const SideStates& state) {

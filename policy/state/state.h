@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "model/reason.h"
+#include "policy/evict/left_over.h"
 #include "policy/state/mark.h"
 #include "policy/waterline/pools.h"
 
@@ -47,8 +48,9 @@ struct EffectiveState : SideStates {
 // Total. `mode` is the mode of the node's pool, used without an order.
 EffectiveState effective(const NodeMarks& marks, model::Mode mode, base::WallTime now);
 
-// Since when an order in force evicts the running offline work of the node; nullopt: none does.
-std::optional<base::WallTime> evicts_since(const NodeMarks& marks, base::WallTime now);
+// The order in force that evicts the running offline work of the node; of several, the first time and the shortest
+// grace. nullopt: none evicts.
+std::optional<evict::EvictionOrder> eviction_order(const NodeMarks& marks, base::WallTime now);
 
 // The state as one reason: kStateOn, Observed, Draining, Off, OffK8s, OffYarn.
 model::Reason reason_of(const SideStates& state);

@@ -202,6 +202,7 @@ StateCommand any_command(std::mt19937_64& random) {
   }
   command.drain = std::chrono::minutes(random() % 3 * 10);
   command.evict = random() % 3 == 0;
+  command.grace = std::chrono::seconds(random() % 90);
   if (random() % 2 == 0) command.lasts = std::chrono::minutes(random() % 120);
   return command;
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <map>
 #include <memory>
 #include <optional>
@@ -55,6 +56,7 @@ struct ResourceManagerTwin {
   struct Nm {
     std::int64_t memory = 8192, vcores = 8, used_memory = 0, used_vcores = 0, state = 2;
     bool ends_nobody = false;  // for any total
+    int timeouts = 0;          // each update sets the timeout anew
     std::string label{};
   };
   struct Container {
@@ -79,17 +81,27 @@ struct ResourceManagerTwin {
     if (call.method == "updateNodeResource") {
       ++updates;
       if (!refuses.empty()) return hadoop::Refusal{.exception = refuses, .message = "no"};
+      if (std::ranges::any_of(unknown, [&](const std::string& host) { return call.request.contains(host); })) {
+        return hadoop::Refusal{.exception = "org.apache.hadoop.yarn.exceptions.YarnException",
+                               .message = "change resource on an unrecognized node"};
+      }
       if (!drops) take(call.request);
       return "";
     }
     if (call.method == "getContainerReport") return report_of(call.request);
     if (call.method == "getQueueInfo") {
-      std::string all;
-      WireWriter(all).message(1, [&](WireWriter& queue) {
-        queue.bytes(1, "root").message(10, [&](WireWriter& w) {
-          w.number(10, waiting.memory_mib).number(14, waiting.vcores).number(17, waiting.containers);
-        });
+      std::string queue;
+      WireWriter(queue).bytes(1, "root").message(10, [&](WireWriter& w) {
+        w.number(10, waiting.memory_mib).number(14, waiting.vcores).number(17, waiting.containers);
       });
+      if (used_share) {
+        queue += '\x25';  // field 4, four fixed bytes
+        const auto bits = std::bit_cast<std::uint32_t>(*used_share);
+        for (int i = 0; i < 4; ++i) queue += static_cast<char>(bits >> (8 * i) & 0xff);
+        WireWriter(queue).bytes(17, "CapacityScheduler");
+      }
+      std::string all;
+      WireWriter(all).bytes(1, queue);
       return all;
     }
     if (listing_takes == base::Duration(0)) return listing();
@@ -150,6 +162,10 @@ struct ResourceManagerTwin {
       containers.erase(newest);
     }
   }
+  net::Task<void> preempt_later(NodeId id, int timeout, base::Duration after) {
+    co_await loop.sleep(after);
+    if (nodes.contains(id) && nodes.at(id).timeouts == timeout) preempt(id);
+  }
   void run(const std::string& name, const NodeId& on, std::int64_t memory) {
     containers[name] = {on, memory, static_cast<std::int64_t>(containers.size())};
     nodes.at(on).used_memory += memory;
@@ -192,7 +208,9 @@ struct ResourceManagerTwin {
       nodes.at(id).memory = told.memory;
       nodes.at(id).vcores = told.vcores;
       told_totals.push_back({told.memory, told.vcores, overcommit});
+      const int timeout = ++nodes.at(id).timeouts;
       if (overcommit == 0) preempt(id);
+      if (overcommit > 0) later.spawn(preempt_later(id, timeout, std::chrono::milliseconds(overcommit)));
       ++updated_nodes;
     }
   }
@@ -205,11 +223,13 @@ struct ResourceManagerTwin {
   std::vector<std::array<std::int64_t, 3>> told_totals;  // memory, vcores, timeout
   bool denies = false;                                   // requests about containers
   hadoop::QueueWaiting waiting;
+  std::optional<float> used_share;  // of the root queue of a CapacityScheduler
   bool away = false;
   bool standby = false;
-  std::string refuses;  // rejects updates with this exception
-  bool drops = false;   // answers but does not apply updates
-  std::string refused;  // host for which the rest of an update was not applied
+  std::string refuses;               // rejects updates with this exception
+  bool drops = false;                // answers but does not apply updates
+  std::vector<std::string> unknown;  // hosts that are listed, and left: an update with one of them is refused whole
+  std::string refused;               // host for which the rest of an update was not applied
   int updates = 0, updated_nodes = 0;
   std::int32_t overcommit = 0;
   std::unique_ptr<RpcServer> client;
@@ -238,6 +258,7 @@ class OperatorWorld : public ::testing::Test {
     options.leader_elect = false;
     options.poll = 200ms;
     options.lost_hold = 600ms;
+    options.preemption_grace = 0s;
   }
 
   void begin() {
