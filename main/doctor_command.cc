@@ -18,6 +18,8 @@
 #include "main/person.h"
 #include "main/process.h"
 #include "main/shared_flags.h"
+#include "main/start_beside.h"
+#include "main/started.h"
 #include "main/zones.h"
 #include "net/worker.h"
 
@@ -83,10 +85,12 @@ int doctor_cluster(const ClusterOptions& cluster_options, cli::ClusterDoctorOpti
 }  // namespace
 
 int run_doctor(const std::vector<std::string>& args) {
+  if (!args.empty() && args[0] == "yarn") return start_beside(kHadoopProgram, "doctor", args);
   base::Flags flags(
       "tidemark doctor",
       "Reports what prevents offline work now or later, and the remedy. node: this machine, as root; needs no API "
-      "server, manager or agent. cluster: all nodes, through the API server, with your permissions. Exit codes: 0 no "
+      "server, manager or agent. cluster: all nodes, through the API server, with your permissions. yarn: the "
+      "ResourceManagers of Hadoop's files; it has flags of its own (tidemark doctor yarn --help). Exit codes: 0 no "
       "problem, 1 problem found, 2 wrong use.");
   ClusterOptions cluster_options;
   cli::DoctorOptions options;
@@ -114,12 +118,12 @@ int run_doctor(const std::vector<std::string>& args) {
   agent::declare_machine_flags(flags, options.places);
   kubelet.add_to(flags);
   declare_answer_flags(flags, form, cluster.limit);
-  flags.arguments("node|cluster", 1, 1);
+  flags.arguments("node|cluster|yarn", 1, 1);
   base::Flags::Parsed parsed;
   if (auto code = parse_or_exit(flags, args, parsed)) return *code;
   const bool of_cluster = parsed.arguments[0] == "cluster";
   if (!of_cluster && parsed.arguments[0] != "node") {
-    return wrong_use(base::cat("expected node or cluster, found ", base::in_quotes(parsed.arguments[0])), flags);
+    return wrong_use(base::cat("expected node, cluster or yarn, found ", base::in_quotes(parsed.arguments[0])), flags);
   }
   if (const std::string flag = misplaced(parsed, of_cluster); !flag.empty()) {
     return wrong_use(base::cat(flag, " is only for doctor ", of_cluster ? "node" : "cluster"), flags);

@@ -13,6 +13,7 @@ int main(int argc, char** argv) {
       {"generate", main::run_generate},
       {"explain", main::run_explain},
       {"check", main::run_check},
+      {"doctor", main::run_doctor_yarn},
   };
   // A thread may still wait for a KDC: end without the destructors of libraries that it uses.
   ::_exit(main::run_started(main::kHadoopProgram, kCommands, argc, argv));

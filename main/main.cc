@@ -50,7 +50,7 @@ constexpr Command kCommands[] = {
     {"observe", "compute and show decisions for nodes, but write nothing", main::run_observe},
     {"override", "change the water line of a pool or the cluster for a limited time", main::run_override},
     {"uninstall", "remove what Tidemark wrote to the cluster", main::run_uninstall},
-    {"doctor", "report what prevents offline work on this machine or in the cluster", main::run_doctor},
+    {"doctor", "report what prevents offline work on this machine, in the cluster or at YARN", main::run_doctor},
     {"preview", "show the water line of a pool for the next days, and why", main::run_preview},
     {"local", "run, list and stop online and batch work on one machine", main::run_local},
     {"spark", "submit, list and cancel Spark jobs at the gateway", main::run_spark},

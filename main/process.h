@@ -101,5 +101,6 @@ int run_observe(const std::vector<std::string>& args);
 int run_override(const std::vector<std::string>& args);
 int run_preview(const std::vector<std::string>& args);
 int run_doctor(const std::vector<std::string>& args);
+int run_doctor_yarn(const std::vector<std::string>& args);
 
 }  // namespace tidemark::main
