@@ -1,5 +1,6 @@
 """A node that a kubelet and a NodeManager share, with YARN's operator: evictions there go through the ResourceManager."""
 
+import json
 import os
 import tempfile
 import time
@@ -7,13 +8,15 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from cluster.colocation import MERGE, must
+from cluster.colocation import MERGE, SETTINGS, TIDEMARK_CONFIG, delete_settings, must
 from cluster.tidemark_process import Component, wait_for
 from yarn.doors import Doors
 from yarn.sharing import API, OnASharedNode, test_eviction
 from yarn.operating import NODE_ID, origin
 
 A_STEP = 0.022  # of the machine's memory: the threshold is the use in whole percents, and the goal is one below
+# The manager only observes, the test sets the node's offer; YARN's operator also reads these settings.
+OBSERVED = {"schema": 1, "mode": {"capacity": "observe", "nodeSlo": "observe", "agent": "enforce", "yarn": "enforce"}, "rollout": {"pace": "at-once"}, "evictions": {"backOff": "2m", "breaker": {"atLeast": 1, "ratePercent": 1}}}
 TAKE_BACK, TAKEN_BACK = "tidemark.io/yarn-take-back", "tidemark.io/yarn-taken-back"
 
 
@@ -36,6 +39,15 @@ class WithOperator(OnASharedNode):
         )
         self.addCleanup(self.operator.stop)
         wait_for(lambda: TAKEN_BACK in self.annotations(), "an operator that acknowledges", self.operator)
+
+    def start_manager(self) -> Component:
+        must(API.request("POST", "/api/v1/namespaces", {"metadata": {"name": "koordinator-system"}}), 201, 409)
+        must(API.request("POST", SETTINGS, {"metadata": {"name": TIDEMARK_CONFIG}, "data": {"config.yaml": json.dumps(OBSERVED)}}), 201)
+        self.addCleanup(delete_settings, API)  # and the stored evictions, so that a repeated test starts anew
+        manager = Component("manager", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"], "--leader-elect=false", "--metrics-addr=127.0.0.1:0", "--controllers=noderesource")
+        self.addCleanup(manager.stop)
+        wait_for(manager.ready, "a ready manager", manager)
+        return manager
 
     def annotate(self, annotations: dict) -> None:
         must(API.request("PATCH", f"/api/v1/nodes/{self.node.name}", {"metadata": {"annotations": annotations}}, content=MERGE))

@@ -8,18 +8,15 @@ import sys
 import time
 import unittest
 
-from cluster.colocation import SETTINGS, TIDEMARK_CONFIG, delete_settings, must
-from cluster.tidemark_process import Component, wait_for
+from cluster.tidemark_process import wait_for
 from support.yarn import until
-from yarn.preempting import TAKE_BACK, TAKEN_BACK, WithOperator
+from yarn.preempting import TAKEN_BACK, WithOperator
 from yarn.sharing import API, MASTER_MIB, TASK_MIB, TERMINATED, offline, tearDownModule  # noqa: F401
 
 ALONE = "evicts by the memory in use on the machine, which must be steady"
 
 PREEMPTED = -102
 ENDED = "tidemark.io/ended-tasks"
-# The manager only observes, the test sets the node's offer; YARN's operator also reads these settings.
-OBSERVED = {"schema": 1, "mode": {"capacity": "observe", "nodeSlo": "observe", "agent": "enforce", "yarn": "enforce"}, "rollout": {"pace": "at-once"}, "evictions": {"backOff": "2m", "breaker": {"atLeast": 1, "ratePercent": 1}}}
 ANSWER_LIMIT_S = 3  # docs/guide/yarn.md: after that the copilot stops it
 HOLD_BACK_S = 30  # the default is a minute
 POD_MIB = 300
@@ -32,15 +29,6 @@ class Preemption(WithOperator):
     @classmethod
     def more_flags(cls) -> list[str]:
         return [*super().more_flags(), f"--yarn-hold-back={HOLD_BACK_S}s"]
-
-    def start_manager(self) -> Component:
-        must(API.request("POST", "/api/v1/namespaces", {"metadata": {"name": "koordinator-system"}}), 201, 409)
-        must(API.request("POST", SETTINGS, {"metadata": {"name": TIDEMARK_CONFIG}, "data": {"config.yaml": json.dumps(OBSERVED)}}), 201)
-        self.addCleanup(delete_settings, API)  # and the stored evictions, so that a repeated test starts anew
-        manager = Component("manager", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"], "--leader-elect=false", "--metrics-addr=127.0.0.1:0", "--controllers=noderesource")
-        self.addCleanup(manager.stop)
-        wait_for(manager.ready, "a ready manager", manager)
-        return manager
 
     def shown(self) -> list[dict]:
         """The agent's report of ended containers."""

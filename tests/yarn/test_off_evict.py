@@ -1,0 +1,105 @@
+"""`off --evict` on a node that a kubelet and a NodeManager share: pods and YARN containers are gone in time, each file has its original value, and the proof says
+so; also after the manager, the operator or the agent was killed."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+from cluster.colocation import MERGE, NODESLOS, must
+from cluster.tidemark_process import wait_for
+from yarn.preempting import WithOperator
+from yarn.sharing import API, LIMIT_S, ROOM, offline, tearDownModule  # noqa: F401
+
+ALONE = "holds the product to a time"
+
+GRACE_S, MARGIN_S = 5, 10
+QOS = {"spec": {"resourceQOSStrategy": {"beClass": {"cpuQOS": {"enable": True, "groupIdentity": -1}}}}}
+ALL_GONE = "1 of 1 node has offered 0, tasks 0, files 0"
+
+
+class OffEvict(WithOperator):
+    WORKS = [*WithOperator.WORKS, offline("batch", "batch", 50)]
+
+    def setUp(self):
+        super().setUp()
+        self.addCleanup(self.forget_order)
+        self.manager = self.start_manager()
+        self.node.run([work for work in self.WORKS if work.name not in self.names()])
+        self.master, self.tasks = self.start_job("sleep 1000", 2)
+        wait_for(lambda: self.known() == 3, "an agent that knows them", self.agent, LIMIT_S)
+        wait_for(lambda: "hadoop-yarn" in self.annotations().get("node.koordinator.sh/thirdPartyAllocations", ""), "a report of what YARN holds", self.operator)
+        must(API.request("PATCH", f"{NODESLOS}/{self.node.name}", QOS, content=MERGE))
+        self.say({**ROOM, "cpuSuppressPolicy": "cfsQuota"}, modes={"default": "enforce"})
+        wait_for(lambda: self.files() > 2, "files in force, of the pod and of the containers", self.agent, LIMIT_S)
+
+    def files(self) -> float:
+        """Kernel files with a value of Tidemark. The scores of processes (oomOrder) end with them."""
+        return sum(value for name, value in self.agent.metrics().items() if name.startswith("tidemark_agent_files_in_force{") and "oomOrder" not in name)
+
+    def forget_order(self) -> None:
+        must(API.request("PATCH", f"/api/v1/nodes/{self.node.name}", {"metadata": {"labels": {"tidemark.io/state": None}, "annotations": {"tidemark.io/state-detail": None}}}, content=MERGE))
+
+    def evict(self, *flags: str) -> subprocess.CompletedProcess:
+        words = ["off", "node", self.node.name, "--evict", "--grace", f"{GRACE_S}s", "--yes", "--reason", "a test", *flags]
+        began = time.monotonic()
+        done = subprocess.run([os.environ["TIDEMARK_BINARY"], *words, "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"]], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=LIMIT_S)
+        self.took = time.monotonic() - began
+        print(f"{self.id().rsplit('.', 1)[-1]}: {self.took:.1f} s\n{done.stderr}{done.stdout}", file=sys.stderr)
+        return done
+
+    def left(self, done: subprocess.CompletedProcess) -> dict:
+        self.assertEqual(1, done.returncode, done.stdout + done.stderr)
+        (node,) = json.loads(done.stdout)["evict"]["nodesLeft"]
+        return node
+
+    def no_work_left(self) -> None:
+        self.assertEqual({"web"}, self.names())
+        self.assertEqual({}, self.copilot.running())
+
+    def proven_in_time(self, done: subprocess.CompletedProcess) -> None:
+        self.assertEqual(0, done.returncode, done.stdout + done.stderr)
+        self.assertGreaterEqual(self.took, GRACE_S, "the applications had the whole grace")
+        self.assertLessEqual(self.took, GRACE_S + MARGIN_S)
+        self.no_work_left()
+        self.assertIn(ALL_GONE, done.stdout)
+        self.assertEqual(0, self.files())
+        self.assertEqual(0, self.nm.total()[0])
+        self.assertNotIn("TM-EVICT-025", self.agent.log, "the ResourceManager was enough")
+
+    def test_everything_offline_is_gone_within_the_grace_and_ten_seconds(self):
+        self.proven_in_time(self.evict())
+
+    def test_so_it_is_after_the_manager_was_killed(self):
+        os.kill(self.manager.process.pid, signal.SIGKILL)
+        self.proven_in_time(self.evict())
+
+    def test_without_an_agent_the_work_is_gone_and_the_next_agent_restores_the_files(self):
+        self.agent.kill()
+        try:
+            done = self.evict("--wait", f"{GRACE_S + MARGIN_S}s", "-o", "json")
+            self.no_work_left()
+        finally:
+            type(self).agent = self.start()
+        left = self.left(done)
+        self.assertEqual((0, 0, "unconfirmed"), (left["pods"], left["yarnMemoryBytes"], left["agent"]))
+        done = self.evict()
+        self.assertEqual(0, done.returncode, done.stdout + done.stderr)
+        self.assertIn(ALL_GONE, done.stdout)
+        self.assertEqual(0, self.files())
+
+    def test_without_an_operator_the_agent_ends_the_containers(self):
+        os.kill(self.operator.process.pid, signal.SIGKILL)
+        done = self.evict("--wait", f"{GRACE_S + MARGIN_S}s", "-o", "json")
+        self.no_work_left()
+        left = self.left(done)
+        self.assertGreater(left["yarnMemoryBytes"], 0, "the last report of an operator that is dead")
+        self.assertIn("TM-EVICT-025", self.agent.log)
+        wait_for(lambda: self.files() == 0, "original values", self.agent, LIMIT_S)
+
+
+if __name__ == "__main__":
+    unittest.main()
