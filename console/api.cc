@@ -8,7 +8,9 @@
 #include "base/text.h"
 #include "console/documents.h"
 #include "console/guard.h"
+#include "console/offline_document.h"
 #include "console/page.h"
+#include "console/task_end.h"
 #include "kube/objects.h"
 #include "model/names.h"
 #include "operate/explain.h"
@@ -27,8 +29,9 @@ constexpr base::Duration kStreamLife = std::chrono::minutes(5);
 
 // Paths that the page itself interprets.
 bool is_page_path(std::string_view path) {
-  constexpr std::array<std::string_view, 10> kPages = {"/",         "/nodes",    "/pools",    "/offline", "/decisions",
-                                                       "/settings", "/calendar", "/platform", "/yarn",    "/join"};
+  constexpr std::array<std::string_view, 11> kPages = {"/",         "/nodes",     "/pools",    "/offline",
+                                                       "/online",   "/decisions", "/settings", "/calendar",
+                                                       "/platform", "/yarn",      "/join"};
   if (std::ranges::find(kPages, path) != kPages.end()) return true;
   return path.starts_with("/nodes/") || path.starts_with("/pools/");
 }
@@ -41,14 +44,6 @@ Result<std::size_t> number(const net::Target& target, std::string_view key, std:
     return fail(ErrorKind::kInvalid, key, ": ", base::in_quotes(target.get(key)), " is not a number from 0 to ", max);
   }
   return static_cast<std::size_t>(*value);
-}
-
-bool accepts(const net::HttpRequest& request, std::string_view coding) {
-  for (const auto part : base::split(request.headers.get("accept-encoding"), ',')) {
-    const auto word = base::trim(part);
-    if (base::trim(word.substr(0, word.find(';'))) == coding && word.find("q=0") == std::string_view::npos) return true;
-  }
-  return false;
 }
 
 // What a person must be allowed to read besides nodes and pods, to see the answer of this path.
@@ -113,7 +108,7 @@ net::Task<void> Api::handle(net::HttpExchange& exchange) {
   if (what == "stream") {
     co_await parts_.stream.serve(exchange, parts_.login == nullptr ? std::nullopt : std::optional(kStreamLife));
   } else if (what == "summary") {
-    respond_json(exchange, summary_document(parts_.view, parts_.cluster, read_only(), now));
+    respond_json(exchange, summary_document(parts_.view, {parts_.cluster, read_only(), parts_.price}, now));
   } else if (what == "nodes") {
     nodes(exchange, *target);
   } else if (what.starts_with("nodes/")) {
@@ -152,7 +147,8 @@ net::Task<void> Api::write(net::HttpExchange& exchange, std::string_view path) {
   if (post && parts_.login != nullptr && path == "/api/v1/logout") co_return parts_.login->log_out(exchange);
   std::string what(path.starts_with(kApi) ? path.substr(kApi.size()) : std::string_view());
   const bool order = post && what == "orders";
-  if (!order && !SettingsApi::takes(method, what)) {
+  const bool task = post && what == "tasks/end";
+  if (!order && !task && !SettingsApi::takes(method, what)) {
     respond_problem(exchange, 405, "method",
                     base::cat(base::in_quotes(path), " takes no ", method, "; /api/openapi.json lists what there is"));
     co_return;
@@ -168,6 +164,8 @@ net::Task<void> Api::write(net::HttpExchange& exchange, std::string_view path) {
   }
   if (order) {
     co_await parts_.orders.post(exchange, std::move(**giver));
+  } else if (task) {
+    co_await end_task(exchange, std::move(**giver));
   } else {
     co_await parts_.settings_api.write(exchange, std::move(what), std::move(**giver));
   }
@@ -217,11 +215,11 @@ void Api::offline(net::HttpExchange& exchange, const net::Target& target) {
   if (target.has("class")) query.work_class = target.get("class");
   query.phase = target.get("phase");
   query.node = target.get("node");
-  if (!query.phase.empty() && query.phase != "waiting" && query.phase != "running" && query.phase != "over") {
-    return respond_problem(
-        exchange, 400, "invalid",
-        base::cat("phase: ", base::in_quotes(query.phase), " is not a phase; expected waiting, running or over"),
-        "phase");
+  if (!query.phase.empty() && !is_task_phase(query.phase)) {
+    return respond_problem(exchange, 400, "invalid",
+                           base::cat("phase: ", base::in_quotes(query.phase),
+                                     " is not a phase; expected waiting, running, over or abnormal"),
+                           "phase");
   }
   const auto offset = number(target, "offset", 0, View::kTasksMax);
   if (!offset) return respond_error(exchange, offset.error(), "offset");
@@ -229,7 +227,7 @@ void Api::offline(net::HttpExchange& exchange, const net::Target& target) {
   if (!limit) return respond_error(exchange, limit.error(), "limit");
   query.offset = *offset;
   query.limit = *limit;
-  respond_json(exchange, offline_document(parts_.view, query));
+  respond_json(exchange, offline_document(parts_.view, query, parts_.loop.clock().wall()));
 }
 
 void Api::pool(net::HttpExchange& exchange, std::string_view name) {
@@ -281,6 +279,7 @@ net::Task<Result<std::string>> Api::node_detail(std::string name) {
   question.config_namespace = parts_.settings.config_namespace;
   question.config_name = parts_.settings.config_name;
   question.zones = parts_.settings.zones;
+  question.plugins = parts_.plugins;
   question.limit = kReadLimit;
   const auto explained = co_await operate::explain_node(parts_.loop, parts_.client, std::move(question));
   Result<Json> explanation =
@@ -288,7 +287,8 @@ net::Task<Result<std::string>> Api::node_detail(std::string name) {
   const auto row = parts_.view.rows().find(name);
   if (row == parts_.view.rows().end()) co_return fail(ErrorKind::kNotFound, "there is no node ", base::in_quotes(name));
   std::string body =
-      node_document({node, row->second, parts_.view.tasks_on(name), std::move(uses), std::move(explanation)});
+      node_document({node, row->second, parts_.view.tasks_on(name), std::move(uses), std::move(explanation)},
+                    parts_.loop.clock().wall());
   if (details_.size() >= kDetailsKept) {
     details_.erase(std::ranges::min_element(details_, {}, [](const auto& each) { return each.second.at; }));
   }

@@ -10,9 +10,11 @@
 #include "base/clock.h"
 #include "base/metrics.h"
 #include "base/result.h"
+#include "console/documents.h"
 #include "console/guard.h"
 #include "console/login.h"
 #include "console/orders.h"
+#include "console/past_files.h"
 #include "console/record_api.h"
 #include "console/settings_api.h"
 #include "console/stream.h"
@@ -37,6 +39,9 @@ struct ApiParts {
   Login* login = nullptr;        // of the cluster form
   Site site{};
   operate::DecisionFiles files{};
+  PastFiles past{};
+  policy::sell::PluginSet plugins{};
+  std::optional<Price> price{};
 };
 
 class Api {
@@ -47,7 +52,7 @@ class Api {
 
   explicit Api(ApiParts parts)
       : parts_(std::move(parts)),
-        records_({parts_.loop, parts_.client, parts_.view, parts_.settings, std::move(parts_.files)}) {}
+        records_({parts_.loop, parts_.client, parts_.view, parts_.settings, std::move(parts_.files), std::move(parts_.past)}) {}
   net::Task<void> handle(net::HttpExchange& exchange);
 
  private:

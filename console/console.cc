@@ -30,6 +30,7 @@ class Running final : public Console {
         log_(std::move(log)),
         cluster_(options.cluster),
         read_only_(!options.person && !options.in_cluster),
+        price_(options.price),
         view_(loop, client, log_, metrics, random.fork(), options.view),
         stream_(loop, metrics, base::cat(random.next() & 0xffffffff), [this] { return snapshot(); }),
         orders_(loop, log_, view_, metrics, random.fork(), options.view),
@@ -40,7 +41,8 @@ class Running final : public Console {
                      : nullptr),
         api_({loop, client, view_, stream_, orders_, settings_api_, metrics, std::move(options.view),
               std::move(options.cluster), std::move(options.person), login_.get(),
-              form_ ? Site{form_->hosts, true} : Site(), std::move(options.files)}) {
+              form_ ? Site{form_->hosts, true} : Site(), std::move(options.files), std::move(options.past),
+              options.plugins, options.price}) {
     view_.on_change([this](const View::Change& change) { stream_.publish(delta(change)); });
   }
 
@@ -69,13 +71,15 @@ class Running final : public Console {
   net::Task<void> drain() override { return server_->drain(kDrainLimit); }
 
  private:
+  SummaryHead head() const { return {cluster_, read_only_, price_}; }
+
   // What the page needs to draw everything but details.
   std::string snapshot() {
     const base::WallTime now = loop_.clock().wall();
     std::string out;
     base::JsonWriter json(out);
     json.begin_object();
-    json.key("summary").raw(summary_document(view_, cluster_, read_only_, now));
+    json.key("summary").raw(summary_document(view_, head(), now));
     json.key("nodes").raw(nodes_document(view_, {*choose_columns({}), {}, {}, {}}));
     json.key("problems").raw(problems_document(view_));
     json.key("evictions").raw(evictions_json(view_.evictions()).dump());
@@ -93,7 +97,7 @@ class Running final : public Console {
     json.key("gone").begin_array();
     for (const auto& name : change.gone) json.value(name);
     json.end_array();
-    json.key("summary").raw(summary_document(view_, cluster_, read_only_, loop_.clock().wall()));
+    json.key("summary").raw(summary_document(view_, head(), loop_.clock().wall()));
     if (change.findings) json.key("problems").raw(problems_document(view_));
     if (change.evictions) json.key("evictions").raw(evictions_json(view_.evictions()).dump());
     json.end_object();
@@ -104,6 +108,7 @@ class Running final : public Console {
   base::Log log_;
   std::string cluster_;
   bool read_only_;
+  std::optional<Price> price_;
   View view_;
   Stream stream_;
   Orders orders_;

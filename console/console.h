@@ -14,14 +14,17 @@
 #include "base/metrics.h"
 #include "base/random.h"
 #include "base/result.h"
+#include "console/documents.h"
 #include "console/login.h"
 #include "console/orders.h"
+#include "console/past_files.h"
 #include "console/view.h"
 #include "kube/client.h"
 #include "net/loop.h"
 #include "net/task.h"
 #include "net/tls.h"
 #include "operate/decisions.h"
+#include "policy/sell/overcommit/plugins.h"
 
 namespace tidemark::console {
 
@@ -41,6 +44,9 @@ struct ConsoleOptions {
   std::optional<Person> person{};  // gives the orders of the page; nullopt: the console is read-only
   std::optional<ClusterForm> in_cluster{};
   operate::DecisionFiles files{};
+  PastFiles past{};
+  policy::sell::PluginSet plugins{};  // what the manager runs with, for the terms of a node
+  std::optional<Price> price{};       // nullopt: the page shows core-hours only
 };
 
 class Console {

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
+#include <cmath>
 #include <utility>
 
 #include "base/text.h"
 #include "console/json_values.h"
+#include "console/offline_document.h"
 #include "model/isolation.h"
 #include "model/names.h"
 #include "model/reason.h"
@@ -22,10 +23,6 @@ namespace {
 using base::JsonWriter;
 
 constexpr std::size_t kLinePointStep = 3;  // of the policy's points every third: a quarter of an hour
-
-std::optional<std::int64_t> seconds_known(std::uint32_t since_1970) {
-  return since_1970 == 0 ? std::nullopt : std::optional<std::int64_t>(since_1970);
-}
 
 void write_amounts(JsonWriter& json, std::string_view name, const SumAmounts& sum, bool known) {
   json.key(name).begin_object();
@@ -92,37 +89,24 @@ void write_pool(JsonWriter& json, View& view, const model::Pool& pool, base::Wal
   json.end_object();
 }
 
-// What a page calls a task.
-std::string_view task_state(const Task& task) {
-  if (task.evicted) return "evicted";
-  if (task.phase == model::PodPhase::kSucceeded) return "succeeded";
-  if (task.phase == model::PodPhase::kFailed) return "failed";
-  if (task.terminating) return "terminating";
-  return task.phase == model::PodPhase::kRunning ? "running" : "waiting";
-}
-
-std::string_view task_group(const Task& task) {
-  if (task.over()) return "over";
-  return task.phase == model::PodPhase::kRunning ? "running" : "waiting";
-}
-
-struct ClassSums {
-  std::int64_t waiting = 0, running = 0, succeeded = 0, failed = 0, evicted = 0;
-  model::Resources running_request, waiting_request;
-};
-
-void write_task_members(JsonWriter& json, const Task& task) {
-  json.member("namespace", task.meta.ns.view());
-  json.member("name", task.meta.name.view());
-  json.member("node", task.node.view());
-  json.member("class", task.work_class.view());
-  json.member("job", task.job.view());
-  json.member("state", task_state(task));
-  json.member("cpu", task.request.cpu.value);
-  json.member("memory", task.request.memory.value);
-  optional_member(json, "created", seconds_known(task.created_s));
-  optional_member(json, "started", seconds_known(task.started_s));
-  json.member("why", task.why.view());
+void write_gain(JsonWriter& json, const std::optional<View::Gain>& gain, const std::optional<Price>& price) {
+  if (!gain) {
+    json.null();
+    return;
+  }
+  json.begin_object();
+  json.member("since", seconds(gain->since));
+  json.member("coreSeconds", gain->core_seconds);
+  json.key("price");
+  if (price) {
+    json.begin_object();
+    json.member("perCoreHourMicro", price->per_core_hour_micro);
+    json.member("currency", price->currency);
+    json.end_object();
+  } else {
+    json.null();
+  }
+  json.end_object();
 }
 
 std::string_view truth_word(kube::Truth truth) {
@@ -232,15 +216,27 @@ void write_sums(JsonWriter& json, const Sums& sums) {
   json.end_object();
 }
 
-std::string summary_document(View& view, std::string_view cluster, bool read_only, base::WallTime now) {
+Result<Price> parse_price(std::string_view text) {
+  constexpr double kMicro = 1e6, kPriceMax = 1e6;
+  constexpr std::size_t kCurrencyBytesMax = 16;
+  const auto blank = text.find(' ');
+  const auto amount = base::parse_double(text.substr(0, blank));
+  const std::string_view currency = blank == std::string_view::npos ? "" : base::trim(text.substr(blank));
+  if (!amount || !(*amount >= 0) || *amount > kPriceMax || currency.empty() || currency.size() > kCurrencyBytesMax) {
+    return fail(ErrorKind::kInvalid, base::in_quotes(text), " is no price; expected a number and a currency: 0.03 EUR");
+  }
+  return Price{std::llround(*amount * kMicro), std::string(currency)};
+}
+
+std::string summary_document(View& view, const SummaryHead& head, base::WallTime now) {
   std::string out;
   JsonWriter json(out);
   json.begin_object();
   json.member("schema", kSchema);
   json.member("version", TIDEMARK_VERSION);
-  json.member("cluster", cluster);
+  json.member("cluster", head.cluster);
   json.member("time", seconds(now));
-  json.member("readOnly", read_only);
+  json.member("readOnly", head.read_only);
   json.key("sources").begin_array();
   for (const SourceState& source : view.sources()) {
     json.begin_object();
@@ -257,6 +253,8 @@ std::string summary_document(View& view, std::string_view cluster, bool read_onl
   json.end_array();
   json.key("sums");
   write_sums(json, view.sums());
+  json.key("gain");
+  write_gain(json, view.gain(), head.price);
   json.end_object();
   return out;
 }
@@ -314,71 +312,6 @@ std::optional<std::string> pool_document(View& view, std::string_view name, base
   return out;
 }
 
-void write_task(JsonWriter& json, const Task& task) {
-  json.begin_object();
-  write_task_members(json, task);
-  json.end_object();
-}
-
-std::string offline_document(const View& view, const TaskQuery& query) {
-  std::map<std::string, ClassSums, std::less<>> classes;
-  std::vector<const Task*> shown;
-  view.for_each_task([&](const Task& task) {
-    ClassSums& sums = classes[std::string(task.work_class.view())];
-    if (task.evicted) {
-      ++sums.evicted;
-    } else if (task.phase == model::PodPhase::kSucceeded) {
-      ++sums.succeeded;
-    } else if (task.phase == model::PodPhase::kFailed) {
-      ++sums.failed;
-    } else if (task.phase == model::PodPhase::kRunning) {
-      ++sums.running;
-      sums.running_request += task.request;
-    } else {
-      ++sums.waiting;
-      sums.waiting_request += task.request;
-    }
-    if (query.work_class && *query.work_class != task.work_class.view()) return;
-    if (!query.phase.empty() && query.phase != task_group(task)) return;
-    if (!query.node.empty() && query.node != task.node.view()) return;
-    shown.push_back(&task);
-  });
-  std::ranges::sort(shown, [](const Task* a, const Task* b) {
-    if (a->created_s != b->created_s) return a->created_s > b->created_s;
-    return std::pair(a->meta.ns.view(), a->meta.name.view()) < std::pair(b->meta.ns.view(), b->meta.name.view());
-  });
-  std::string out;
-  JsonWriter json(out);
-  json.begin_object();
-  json.member("schema", kSchema);
-  json.member("known", view.known().tasks);
-  json.key("classes").begin_array();
-  const auto write_class = [&](std::string_view name, const ClassSums& sums) {
-    json.begin_object();
-    json.member("name", name);
-    json.member("waiting", sums.waiting);
-    json.member("running", sums.running);
-    json.member("succeeded", sums.succeeded);
-    json.member("failed", sums.failed);
-    json.member("evicted", sums.evicted);
-    json.member("runningCpu", sums.running_request.cpu.value);
-    json.member("runningMemory", sums.running_request.memory.value);
-    json.member("waitingCpu", sums.waiting_request.cpu.value);
-    json.member("waitingMemory", sums.waiting_request.memory.value);
-    json.end_object();
-  };
-  for (const auto& [name, sums] : classes) write_class(name, sums);
-  json.end_array();
-  json.member("total", static_cast<std::int64_t>(shown.size()));
-  json.key("tasks").begin_array();
-  for (std::size_t i = query.offset; i < shown.size() && i - query.offset < query.limit; ++i) {
-    write_task(json, *shown[i]);
-  }
-  json.end_array();
-  json.end_object();
-  return out;
-}
-
 std::string problems_document(const View& view) {
   Json out = policy::explain::render_json(view.findings());
   Json whole = Json::object({{"schema", kSchema}});
@@ -423,7 +356,7 @@ std::string history_document(const View& view) {
   return out;
 }
 
-std::string node_document(const NodeDetail& detail) {
+std::string node_document(const NodeDetail& detail, base::WallTime now) {
   std::string out;
   JsonWriter json(out);
   json.begin_object();
@@ -457,7 +390,7 @@ std::string node_document(const NodeDetail& detail) {
   json.key("tasks").begin_array();
   for (const Task* task : detail.tasks) {
     json.begin_object();
-    write_task_members(json, *task);
+    write_task_members(json, *task, now);
     const auto use = std::ranges::find_if(detail.uses, [&](const model::PodUsage& each) {
       return each.id == model::PodId{task->meta.ns.view(), task->meta.name.view()};
     });

@@ -42,24 +42,26 @@ void write_row(base::JsonWriter& json, const NodeRow& row);  // as an array, in 
 
 std::string_view line_phase_word(model::LinePhase phase);
 
-std::string summary_document(View& view, std::string_view cluster, bool read_only, base::WallTime now);
+// Of offline use, as the operator sets it.
+struct Price {
+  std::int64_t per_core_hour_micro = 0;  // millionths of the currency
+  std::string currency;                  // "EUR": only a label
+};
+// "0.03 EUR".
+Result<Price> parse_price(std::string_view text);
+
+struct SummaryHead {
+  std::string_view cluster;
+  bool read_only = true;
+  std::optional<Price> price{};
+};
+std::string summary_document(View& view, const SummaryHead& head, base::WallTime now);
 void write_sums(base::JsonWriter& json, const Sums& sums);
 
 // One per pool: its line now, its sums, its orders.
 std::string pools_document(View& view, base::WallTime now);
 // The pool, and its line for a week. nullopt: there is no such pool.
 std::optional<std::string> pool_document(View& view, std::string_view pool, base::WallTime now);
-
-struct TaskQuery {
-  std::optional<std::string> work_class;  // "" is work without a class
-  std::string phase;                      // "waiting", "running", "over"; empty: all
-  std::string node;
-  std::size_t offset = 0;
-  std::size_t limit = 200;
-};
-// Sums by class, and one page of tasks, the youngest first.
-std::string offline_document(const View& view, const TaskQuery& query);
-void write_task(base::JsonWriter& json, const Task& task);
 
 std::string problems_document(const View& view);
 std::string history_document(const View& view);
@@ -72,6 +74,6 @@ struct NodeDetail {
   std::vector<model::PodUsage> uses;  // of its pods, as the agent reports
   Result<Json> explanation;           // as `tidemark explain node -o json` prints it
 };
-std::string node_document(const NodeDetail& detail);
+std::string node_document(const NodeDetail& detail, base::WallTime now);
 
 }  // namespace tidemark::console

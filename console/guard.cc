@@ -7,12 +7,14 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "console/gzip.h"
 #include "net/loopback.h"
 
 namespace tidemark::console {
 namespace {
 
 constexpr std::string_view kNoStore = "no-store";
+constexpr std::size_t kCompressedFrom = 1024;  // bytes; a packet holds less anyway
 // No inline script and no inline style attribute; nothing from another host; no other page may frame it.
 constexpr std::string_view kContentSecurityPolicy =
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src "
@@ -141,12 +143,27 @@ void respond_error(net::HttpExchange& exchange, const Error& error, std::string_
   }
 }
 
+bool accepts(const net::HttpRequest& request, std::string_view coding) {
+  for (const auto part : base::split(request.headers.get("accept-encoding"), ',')) {
+    const auto word = base::trim(part);
+    if (base::trim(word.substr(0, word.find(';'))) == coding && word.find("q=0") == std::string_view::npos) return true;
+  }
+  return false;
+}
+
 void respond_json(net::HttpExchange& exchange, std::string body) {
   net::Headers headers = answer_headers("application/json", "no-cache");
   const std::string etag = etag_of(body);
   headers.set("etag", etag);
   if (exchange.head().headers.get("if-none-match") == etag) {
     return exchange.respond(304, std::move(headers), net::make_buffer(""));
+  }
+  headers.set("vary", "accept-encoding");
+  if (body.size() >= kCompressedFrom && accepts(exchange.head(), "gzip")) {
+    if (auto small = gzip(body)) {
+      headers.set("content-encoding", "gzip");
+      body = *std::move(small);
+    }
   }
   exchange.respond(200, std::move(headers), net::make_buffer(std::move(body)));
 }

@@ -44,6 +44,8 @@ void respond_problem(net::HttpExchange& exchange, int status, std::string_view i
 void respond_error(net::HttpExchange& exchange, const Error& error, std::string_view field = {});
 
 // With an ETag of the content; 304 if the client has it already.
+bool accepts(const net::HttpRequest& request, std::string_view coding);  // the header Accept-Encoding
+// Compressed with gzip if the client accepts it and it is worth it.
 void respond_json(net::HttpExchange& exchange, std::string body);
 
 }  // namespace tidemark::console

@@ -205,5 +205,43 @@ TEST_F(ConsoleOrders, OnlyTheListOfOrdersTakesAPost) {
   EXPECT_EQ(get("/api/v1/orders/1").status, 404);
 }
 
+TEST_F(ConsoleOrders, EndsOneOfflinePodAfterADryRun) {
+  node("a");
+  pod("t1", "a");
+  call("POST", std::string(kPods),
+       R"({"metadata":{"name":"web"},"spec":{"nodeName":"a","containers":[{"name":"c","image":"i"}]}})");
+  serve();
+  const auto end = [&](std::string body) { return post(std::move(body), "", "/api/v1/tasks/end"); };
+  const auto leaves = [&] { return call("GET", cat(kPods, "/t1")).at("metadata", "deletionTimestamp") != nullptr; };
+  EXPECT_EQ(end(R"({"namespace":"default","name":"t1","dryRun":true})").status, 200);
+  EXPECT_FALSE(leaves());
+  const auto online = end(R"({"namespace":"default","name":"web"})");
+  EXPECT_EQ(online.status, 409) << online.body;
+  EXPECT_EQ(end(R"({"namespace":"default","name":"gone"})").status, 404);
+  EXPECT_EQ(body_of(end(R"({"namespace":"default"})")).text_at("field"), "name");
+  EXPECT_EQ(body_of(end(R"({"namespace":"default","name":"t1","force":true})")).text_at("field"), "force");
+  const auto done = end(R"({"namespace":"default","name":"t1"})");
+  EXPECT_EQ(done.status, 202) << done.body;
+  EXPECT_TRUE(leaves());
+}
+
+TEST_F(ConsoleOrders, EndsNoTaskWithoutWrite) {
+  node("a");
+  pod("t1", "a");
+  serve(false);
+  EXPECT_EQ(post(R"({"namespace":"default","name":"t1"})", "", "/api/v1/tasks/end").status, 403);
+}
+
+TEST_F(ConsoleOrders, GainGrowsWithUseOfOfflineWork) {
+  serve();
+  EXPECT_TRUE(read_api("/api/v1/summary").member("gain")->is_null()) << "no node reports";
+  EXPECT_EQ(parse_price("0.03 EUR")->per_core_hour_micro, 30'000);
+  EXPECT_EQ(parse_price("2 CNY")->currency, "CNY");
+  for (const std::string_view wrong :
+       {"", "0.03", "EUR", "-1 EUR", "nan EUR", "1e99 EUR", "0.03 a currency too long"}) {
+    EXPECT_FALSE(parse_price(wrong)) << wrong;
+  }
+}
+
 }  // namespace
 }  // namespace tidemark::console

@@ -52,13 +52,14 @@ std::uint32_t seconds_or_zero(const std::optional<base::WallTime>& time) {
 struct StatusWords {
   std::string reason, message;            // of the status itself
   std::string disrupted, disrupted_text;  // of the condition DisruptionTarget
+  std::string disrupted_at;               // its lastTransitionTime
   std::string unscheduled;                // of the condition PodScheduled, if it is false
   std::string waiting, waiting_text;      // of the first container that waits
   std::string ended;                      // of the first container that failed
 };
 
 void read_condition(kube::Decoder& decoder, StatusWords& words) {
-  std::string type, status, reason, message;
+  std::string type, status, reason, message, changed;
   decoder.object([&](std::string_view key) {
     if (key == "type") {
       decoder.string(type);
@@ -68,11 +69,14 @@ void read_condition(kube::Decoder& decoder, StatusWords& words) {
       decoder.string(reason);
     } else if (key == "message") {
       decoder.string(message);
+    } else if (key == "lastTransitionTime") {
+      decoder.string(changed);
     } else {
       decoder.skip();
     }
   });
   if (type == "DisruptionTarget" && status == "True") {
+    words.disrupted_at = changed;
     words.disrupted = reason.empty() ? "Unknown" : reason;
     words.disrupted_text = message;
   } else if (type == "PodScheduled" && status == "False") {
@@ -135,13 +139,17 @@ std::string joined(const std::string& reason, const std::string& message) {
   return base::cat(reason, ": ", message);
 }
 
+// A container that waits for its first start is not stuck.
+bool is_stuck(const StatusWords& words) {
+  return !words.waiting.empty() && words.waiting != "ContainerCreating" && words.waiting != "PodInitializing";
+}
+
 std::string why_of(const StatusWords& words, model::PodPhase phase) {
   if (!words.disrupted.empty()) return joined(words.disrupted, words.disrupted_text);
   if (!words.reason.empty()) return joined(words.reason, words.message);
   if (phase == model::PodPhase::kFailed) return words.ended;
-  if (phase != model::PodPhase::kPending) return {};
-  if (!words.unscheduled.empty()) return words.unscheduled;
-  return words.waiting == "ContainerCreating" ? std::string() : joined(words.waiting, words.waiting_text);
+  if (phase == model::PodPhase::kPending && !words.unscheduled.empty()) return words.unscheduled;
+  return is_stuck(words) ? joined(words.waiting, words.waiting_text) : std::string();
 }
 
 // Cuts between characters, not inside one.
@@ -198,8 +206,11 @@ Result<Task> decode_task(std::string_view bytes, kube::Interner& interner) {
   task.request = kube::batch_request(pod);
   task.created_s = seconds_or_zero(pod.meta.created);
   task.started_s = seconds_or_zero(pod.started);
+  task.deleted_s = seconds_or_zero(pod.meta.deleted);
   TM_TRY(const StatusWords words, read_status(bytes, interner));
   task.evicted = words.disrupted == "EvictionByEvictionAPI" || words.reason == "Evicted";
+  task.stuck = is_stuck(words);
+  if (task.evicted) task.ended_s = seconds_or_zero(base::parse_rfc3339(words.disrupted_at));
   task.why = kube::Text::plain(cut(why_of(words, task.phase), Task::kWhyBytesMax));
   return task;
 }

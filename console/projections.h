@@ -43,9 +43,12 @@ struct Task {
   bool offline = false;
   bool terminating = false;
   bool evicted = false;
+  bool stuck = false;           // a container of it waits before it starts again, or cannot start
   model::Resources request;     // batch-cpu and batch-memory
   std::uint32_t created_s = 0;  // seconds since 1970; 0: unset
   std::uint32_t started_s = 0;  // the same
+  std::uint32_t deleted_s = 0;  // the end of its grace period, once it is to be deleted
+  std::uint32_t ended_s = 0;    // of an evicted one: when it was asked to end
   kube::Text why;               // why it waits, or how it ended; cut at kWhyBytesMax
 
   static constexpr std::size_t kWhyBytesMax = 240;

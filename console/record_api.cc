@@ -8,12 +8,15 @@
 #include "base/text.h"
 #include "console/decisions.h"
 #include "console/guard.h"
+#include "console/online_document.h"
 #include "console/platform_document.h"
 #include "console/settings_documents.h"
 #include "operate/budgets.h"
 #include "operate/components.h"
+#include "operate/online.h"
 #include "operate/revisions.h"
 #include "policy/explain/budget_text.h"
+#include "policy/waterline/profile/workload.h"
 
 namespace tidemark::console {
 namespace {
@@ -28,13 +31,29 @@ std::string question_of(std::string_view what, const net::Target& target) {
   return out;
 }
 
+// What the files do not reach is unknown, and no error of the question.
+std::string unknown_document(std::string_view why) {
+  return Json::object({{"schema", 1}, {"unknown", why}}).dump();
+}
+
+Result<base::WallTime> time_in(const net::Target& target, std::string_view key, base::WallTime otherwise) {
+  if (!target.has(key)) return otherwise;
+  const auto since_1970 = base::parse_int(target.get(key));
+  if (!since_1970 || *since_1970 < 0 || *since_1970 > kLatest_s) {
+    return fail(ErrorKind::kInvalid, key, ": ", base::in_quotes(target.get(key)),
+                " is not a time in seconds since 1970");
+  }
+  return base::WallTime{std::chrono::seconds(*since_1970)};
+}
+
 }  // namespace
 
 RecordApi::RecordApi(RecordParts parts) : parts_(std::move(parts)), workers_(1, kQuestionsWaiting) {}
 
 bool RecordApi::has(std::string_view what) {
-  constexpr std::array<std::string_view, 7> kPaths = {"decisions", "settings", "settings/diff", "calendar",
-                                                      "platform",  "yarn",     "budgets"};
+  constexpr std::array<std::string_view, 11> kPaths = {"decisions",  "settings",    "settings/diff", "calendar",
+                                                       "platform",   "yarn",        "budgets",       "online",
+                                                       "past/offer", "past/record", "past/incident"};
   return std::ranges::find(kPaths, what) != kPaths.end();
 }
 
@@ -58,7 +77,8 @@ net::Task<void> RecordApi::handle(net::HttpExchange& exchange, std::string what,
 
 net::Task<Result<std::string>> RecordApi::shared(std::string key, Make make) {
   const base::MonotonicTime now = parts_.loop.clock().monotonic();
-  if (const auto kept = answers_.find(key); kept != answers_.end() && now - kept->second.at < kAnswerLife) {
+  if (const auto kept = answers_.find(key);
+      kept != answers_.end() && now - kept->second.at < (key.starts_with("online") ? kOnlineLife : kAnswerLife)) {
     co_return kept->second.body;
   }
   if (reading_ >= kAnswersAtOnce) {
@@ -141,15 +161,7 @@ net::Task<Result<std::string>> RecordApi::answer(std::string what, net::Target t
   }
   if (what == "calendar") {
     const base::WallTime now = parts_.loop.clock().wall();
-    base::WallTime at = now;
-    if (target.has("at")) {
-      const auto since_1970 = base::parse_int(target.get("at"));
-      if (!since_1970 || *since_1970 < 0 || *since_1970 > kLatest_s) {
-        co_return fail(ErrorKind::kInvalid, "at: ", base::in_quotes(target.get("at")),
-                       " is not a time in seconds since 1970");
-      }
-      at = base::WallTime{std::chrono::seconds(*since_1970)};
-    }
+    TM_CO_TRY(const base::WallTime at, time_in(target, "at", now));
     co_return calendar_document(parts_.view, target.get("pool"), at, now);
   }
   if (what == "platform") {
@@ -165,8 +177,49 @@ net::Task<Result<std::string>> RecordApi::answer(std::string what, net::Target t
                                             report.grants, parts_.loop.clock().wall())
         .dump();
   }
+  if (what == "online") {
+    operate::OnlineQuestion question{std::string(target.get("workload")), parts_.settings.config_namespace,
+                                     kAnswerLimit};
+    if (!question.workload.empty() && policy::waterline::parse_workload(question.workload).none()) {
+      co_return fail(ErrorKind::kInvalid, "workload: ", base::in_quotes(question.workload),
+                     " is not a workload; expected NAMESPACE/KIND/NAME");
+    }
+    TM_CO_TRY(const auto services, co_await operate::read_online(parts_.loop, parts_.client, std::move(question)));
+    co_return online_document(services);
+  }
+  if (what.starts_with("past/")) co_return co_await past(std::move(what), std::move(target));
   const auto events = co_await operate::list_events(parts_.loop, parts_.client, kAnswerLimit);
   co_return yarn_document(parts_.view, events);
+}
+
+net::Task<Result<std::string>> RecordApi::past(std::string what, net::Target target) {
+  constexpr base::Duration kSpanDefault = std::chrono::minutes(15), kSpanMax = std::chrono::hours(24);
+  const base::WallTime now = parts_.loop.clock().wall();
+  TM_CO_TRY(const base::WallTime to, time_in(target, what == "past/offer" ? "at" : "to", now));
+  TM_CO_TRY(const base::WallTime from, time_in(target, "from", to + -kSpanDefault));
+  if (from >= to || to - from > kSpanMax) {
+    co_return fail(ErrorKind::kInvalid, "from: expected a time before `to`, by a day at most");
+  }
+  const std::string node(target.get("node")), ns(target.get("namespace")), name(target.get("name"));
+  const PastFiles& files = parts_.past;
+  std::function<Result<Json>()> ask;
+  if (what == "past/offer" && files.offer) ask = [offer = files.offer, node, to] { return offer(node, to); };
+  if (what == "past/record" && files.record)
+    ask = [record = files.record, node, from, to] { return record(node, from, to); };
+  if (what == "past/incident" && files.incident) {
+    ask = [incident = files.incident, ns, name, from, to] { return incident(ns, name, from, to); };
+  }
+  if (!ask) {
+    co_return unknown_document(what == "past/offer"
+                                   ? "this console was given no decision journal; start it with --journal-dir"
+                                   : "this console was given no record of an agent; start it with --agent-dir, or use "
+                                     "`tidemark incident` on the node");
+  }
+  auto done = co_await workers_.run<Result<Json>>(parts_.loop, std::move(ask));
+  if (!done) co_return std::unexpected(std::move(done).error());
+  if (!*done && (*done).error().kind == ErrorKind::kNotFound) co_return unknown_document((*done).error().message);
+  if (!*done) co_return std::unexpected(std::move(*done).error());
+  co_return (*done)->dump();
 }
 
 }  // namespace tidemark::console

@@ -1,5 +1,5 @@
-// The part of the API whose data is read when a page asks for it: decisions, settings, calendar, platform, YARN. Equal
-// questions within kAnswerLife share one answer. Files are read by a worker.
+// The part of the API whose data is read when a page asks for it: decisions, settings, calendar, platform, YARN, online
+// services and the past. Equal questions within kAnswerLife share one answer. Files are read by a worker.
 #pragma once
 
 #include <functional>
@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "console/past_files.h"
 #include "console/view.h"
 #include "kube/client.h"
 #include "net/http.h"
@@ -27,11 +28,13 @@ struct RecordParts {
   View& view;
   ViewOptions settings;  // their location
   operate::DecisionFiles files;
+  PastFiles past;
 };
 
 class RecordApi {
  public:
   static constexpr base::Duration kAnswerLife = std::chrono::seconds(2);
+  static constexpr base::Duration kOnlineLife = std::chrono::seconds(30);  // it lists all pods
   static constexpr std::size_t kAnswersKept = 16;
   static constexpr int kAnswersAtOnce = 4;
 
@@ -46,6 +49,7 @@ class RecordApi {
   net::Task<void> decisions(net::HttpExchange& exchange, net::Target target);
   net::Task<operate::DecisionsFound> find(operate::DecisionQuery query);
   net::Task<Result<std::string>> answer(std::string what, net::Target target);
+  net::Task<Result<std::string>> past(std::string what, net::Target target);
   operate::SettingsOptions settings_options() const;
 
   struct Answer {

@@ -1,6 +1,7 @@
 #include "console/rows.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "kube/intern.h"
 #include "model/annotations.h"
@@ -77,7 +78,9 @@ std::string_view to_string(Report report) {
 }
 
 std::size_t NodeRow::bytes() const {
-  return sizeof(NodeRow) + kube::string_bytes(name) + kube::string_bytes(pool);
+  std::size_t bytes = sizeof(NodeRow) + kube::string_bytes(name) + kube::string_bytes(pool);
+  for (const std::string& each : classes_off) bytes += sizeof each + kube::string_bytes(each);
+  return bytes;
 }
 
 NodeRow row_of(const kube::Node& node, const NodeReport* report, std::span<const Task* const> tasks, Settings& settings,
@@ -87,7 +90,9 @@ NodeRow row_of(const kube::Node& node, const NodeReport* report, std::span<const
   NodeRow row;
   row.name = node.meta.name.view();
   row.pool = pool.name;
-  row.state = effective_state(node, pool, now).strictest();
+  policy::state::EffectiveState state = effective_state(node, pool, now);
+  row.state = state.strictest();
+  row.classes_off = std::move(state.classes_off);
   row.report = report_on(node, report, strategy, known, now);
   if (report != nullptr && report->updated) {
     row.reported_s = std::chrono::floor<std::chrono::seconds>(report->updated->since_epoch).count();

@@ -89,6 +89,7 @@ View::View(net::EventLoop& loop, kube::Client& client, const base::Log& log, bas
   reports_.subscribe(
       [this](const kube::ObjectKey& key, const NodeReport*, const NodeReport*) { dirty_.insert(key.name); });
   tasks_.subscribe([this](const kube::ObjectKey&, const Task* before, const Task* after) {
+    evicted_.see(before, after, loop_.clock().wall());
     for (const Task* each : {before, after}) {
       if (each != nullptr && !each->node.empty()) dirty_.emplace(each->node.view());
     }
@@ -129,6 +130,7 @@ void View::take_map(std::string_view name, const kube::ConfigMap* map) {
 }
 
 void View::start() {
+  since_ = loop_.clock().wall();
   scope_.spawn(nodes_.run());
   scope_.spawn(reports_.run());
   scope_.spawn(tasks_.run());
@@ -214,6 +216,7 @@ void View::pass() {
     refresh_findings(now, change);
   }
   remember(now);
+  count_gain(now);
   change.evictions = std::exchange(evictions_new_, false);
   const bool more = change.sums || change.findings || change.evictions;
   if (change.rows.empty() && change.gone.empty() && !more) return;
@@ -280,6 +283,25 @@ void View::refresh_findings(base::WallTime now, Change& change) {
   if (shown == findings_shown_) return;
   findings_shown_ = std::move(shown);
   change.findings = true;
+}
+
+void View::count_gain(base::WallTime now) {
+  constexpr base::Duration kGapMax = std::chrono::minutes(1);  // a longer one is not counted: the machine slept
+  const base::WallTime day{std::chrono::floor<std::chrono::days>(now.since_epoch)};
+  if (sums_.unknown == sums_.nodes) {
+    gain_at_.reset();
+    return;
+  }
+  if (!gain_ || gain_->since < day) {
+    gain_ = Gain{std::max(day, gain_ ? day : *since_), 0};
+    gain_core_ms_ = 0;
+  }
+  if (gain_at_ && now > *gain_at_ && now - *gain_at_ <= kGapMax) {
+    const auto passed_ms = std::chrono::duration_cast<std::chrono::milliseconds>(now - *gain_at_).count();
+    gain_core_ms_ += sums_.cpu.offline * passed_ms / 1000;
+    gain_->core_seconds = gain_core_ms_ / 1000;
+  }
+  gain_at_ = now;
 }
 
 void View::remember(base::WallTime now) {

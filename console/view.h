@@ -19,6 +19,7 @@
 #include "base/log.h"
 #include "base/metrics.h"
 #include "base/random.h"
+#include "console/evicted.h"
 #include "console/projections.h"
 #include "console/rows.h"
 #include "console/settings.h"
@@ -79,7 +80,10 @@ class View {
 
   void start();
   void on_change(OnChange listener) { listener_ = std::move(listener); }
-  bool synced() const;  // every source was read once
+  bool synced() const;    // every source was read once
+  bool settled() const {  // rows and findings are of a time at which every source had been read
+    return known_ == Known{true, true, true};
+  }
   Known known() const;
   std::vector<SourceState> sources() const;
 
@@ -95,6 +99,15 @@ class View {
   const NodeReport* report(std::string_view name) const;
   std::span<const Task* const> tasks_on(std::string_view node) const;
   void for_each_task(const std::function<void(const Task&)>& visit) const;
+  const EvictedTasks& evicted() const { return evicted_; }
+  std::optional<base::WallTime> since() const { return since_; }  // when it began to read; nullopt: not started
+  // Use of offline work, summed over time since the day began, in UTC, or since() if that is later: time without a
+  // fresh report of a node is not counted for that node.
+  struct Gain {
+    base::WallTime since;
+    std::int64_t core_seconds = 0;
+  };
+  std::optional<Gain> gain() const { return gain_; }  // nullopt: no fresh report yet
   // Worst first; only what is not as it should be.
   const std::vector<policy::explain::ClusterFinding>& findings() const { return findings_; }
   // Stored progress of `off --evict`, the latest first.
@@ -110,6 +123,7 @@ class View {
   void refresh_sums(Change& change);
   void refresh_findings(base::WallTime now, Change& change);
   void remember(base::WallTime now);
+  void count_gain(base::WallTime now);
 
   net::EventLoop& loop_;
   base::Log log_;
@@ -135,6 +149,11 @@ class View {
   std::vector<policy::explain::ClusterFinding> findings_;
   std::string findings_shown_;  // as a page got them last
   std::deque<HistoryPoint> history_;
+  EvictedTasks evicted_;
+  std::optional<base::WallTime> since_;
+  std::optional<Gain> gain_;
+  std::int64_t gain_core_ms_ = 0;          // of gain_, in thousandths of a core and seconds
+  std::optional<base::WallTime> gain_at_;  // counted up to here
   std::vector<operate::OffProgress> evictions_;
   bool evictions_new_ = false;
   std::uint64_t version_ = 1;

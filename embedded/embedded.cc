@@ -264,6 +264,7 @@ class Running final : public Embedded {
     }
     made.view.config_namespace = options.manager.config_namespace;
     made.view.config_name = options.manager.config_name;
+    made.plugins = options.manager.plugins;
     made.cluster = options.pods ? options.runtime.node_name : "tidemark up";
     const auto& audit = options.audit.path;
     if (!audit.empty() && audit != journal::kAuditNone && audit != journal::kAuditOutput) {
@@ -272,6 +273,10 @@ class Running final : public Embedded {
     if (options.pods) made.files.audits.push_back(options.agent.state_dir + "/audit.jsonl");
     const auto& decided = options.manager.journal.directory;
     if (!decided.empty()) made.files.journals.push_back(decided);
+    if (options.past_files) {
+      made.past = options.past_files(made.files.journals,
+                                     options.pods ? std::vector{options.agent.state_dir} : std::vector<std::string>());
+    }
     TM_TRY(console_, console::Console::make(loop_, *console_client_, log_.named("console"), console_metrics_,
                                             random.fork(), std::move(made)));
     return {};

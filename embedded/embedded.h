@@ -34,6 +34,8 @@ struct EmbeddedOptions {
   console::ConsoleOptions console{.listen = "0"};  // "0": none
   bool console_writes = false;
   std::string person;  // author of the orders that the console gives
+  // The past that the console shows from directories of journals and agents; empty: nothing of it.
+  std::function<console::PastFiles(std::vector<std::string> journals, std::vector<std::string> agents)> past_files{};
 };
 
 void declare_flags(base::Flags& flags, EmbeddedOptions& options);

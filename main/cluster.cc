@@ -95,6 +95,13 @@ Result<Cluster> connect_cluster(net::EventLoop& loop, const base::Log& log, base
   return cluster;
 }
 
+std::string short_name(const std::string& source) {
+  constexpr std::string_view kContext = "(context ";
+  const auto at = source.find(kContext);
+  if (at == std::string::npos || !source.ends_with(')')) return source;
+  return source.substr(at + kContext.size(), source.size() - at - kContext.size() - 1);
+}
+
 int ask_cluster(std::string_view command, const LogOptions& log_options, const ClusterOptions& options,
                 const std::function<net::Task<Result<std::string>>(net::EventLoop&, kube::Client&)>& ask) {
   return ask_cluster(command, log_options, options,

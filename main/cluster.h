@@ -56,6 +56,9 @@ struct Cluster {
 Result<Cluster> connect_cluster(net::EventLoop& loop, const base::Log& log, base::Random random,
                                 const ClusterOptions& options, const kube::ClientConfig& config);
 
+// Of the source "kubeconfig /home/ann/.kube/config (context prod)" the context, for a header with little room.
+std::string short_name(const std::string& source);
+
 // Runs one request to the cluster and prints its text or its error. Returns the exit code.
 int ask_cluster(std::string_view command, const LogOptions& log_options, const ClusterOptions& options,
                 const std::function<net::Task<Result<std::string>>(net::EventLoop&, kube::Client&)>& ask);

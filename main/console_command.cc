@@ -6,6 +6,7 @@
 #include "console/console.h"
 #include "main/audit.h"
 #include "main/cluster.h"
+#include "main/past_files.h"
 #include "main/person.h"
 #include "main/process.h"
 #include "main/shared_flags.h"
@@ -20,14 +21,6 @@ constexpr int kWritesPerSecond = 100'000;
 constexpr std::size_t kSecretBytesMin = 32;
 constexpr std::size_t kSecretBytesMax = 64 * 1024;
 constexpr std::size_t kIssuerAnswerBytesMax = 1024 * 1024;
-
-// Of "kubeconfig /home/ann/.kube/config (context prod)" the context: the page has little room.
-std::string name_of(const std::string& source) {
-  constexpr std::string_view kContext = "(context ";
-  const auto at = source.find(kContext);
-  if (at == std::string::npos || !source.ends_with(')')) return source;
-  return source.substr(at + kContext.size(), source.size() - at - kContext.size() - 1);
-}
 
 // What is in force only with a certificate.
 struct ClusterFlags {
@@ -102,6 +95,8 @@ int run_console(const std::vector<std::string>& args) {
   console::ConsoleOptions options;
   options.view.zones = zones_of_machine();
   bool writes = false;
+  std::string price;
+  std::vector<std::string> agents;
   ClusterFlags form;
   LogOptions log_options;
   flags.group("Page");
@@ -113,6 +108,12 @@ int run_console(const std::vector<std::string>& args) {
       .placeholder("DIR");
   flags.list("audit-from", options.files.audits, "audit files to show, with the older files beside them")
       .placeholder("FILE");
+  flags.list("agent-dir", agents, "state directories of agents whose records to show").placeholder("DIR");
+  flags.group("Numbers");
+  flags.list("noderesource-plugins", options.plugins, "*", policy::sell::parse_plugins,
+             "plugins that the manager runs with, for the terms of a node");
+  flags.text("core-hour-price", price, "price of a core-hour of offline work, with its currency: 0.03 EUR")
+      .placeholder("PRICE");
   declare_cluster_form(flags, form);
   declare_cluster_flags(flags, cluster_options);
   declare_audit_flags(flags, cluster_options.audit);
@@ -121,6 +122,13 @@ int run_console(const std::vector<std::string>& args) {
   base::Flags::Parsed parsed;
   if (auto code = parse_or_exit(flags, args, parsed)) return *code;
   if (auto wrong = wrong_form(form, writes); !wrong.empty()) return wrong_use(wrong, flags);
+
+  options.past = past_files(options.files.journals, std::move(agents));
+  if (!price.empty()) {
+    auto read = console::parse_price(price);
+    if (!read) return wrong_use(base::cat("--core-hour-price: ", read.error().message), flags);
+    options.price = *std::move(read);
+  }
 
   const base::SystemClock clock;
   base::Registry metrics;
@@ -137,7 +145,7 @@ int run_console(const std::vector<std::string>& args) {
   client_config.metrics = &metrics;
   auto cluster = connect_cluster(loop, log, random.fork(), cluster_options, client_config);
   if (!cluster) return failed(cluster.error());
-  options.cluster = name_of(cluster->source);
+  options.cluster = short_name(cluster->source);
   AuditOutput audit(loop, log, &metrics, cluster_options.audit);
   // Of one person.
   kube::ClientConfig writer;

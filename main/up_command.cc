@@ -8,6 +8,7 @@
 #include "embedded/embedded.h"
 #include "embedded/service_manager.h"
 #include "main/audit.h"
+#include "main/past_files.h"
 #include "main/person.h"
 #include "main/process.h"
 #include "main/zones.h"
@@ -56,6 +57,7 @@ int run_up(const std::vector<std::string>& args) {
   int code = kDone;
   options.console.view.zones = options.manager.zones;
   options.person = person_name();
+  options.past_files = past_files;
   auto embedded = embedded::Embedded::start(loop, log, metrics, base::Random::seed_from_system(), std::move(options),
                                             [&](const Error& error) {
                                               code = failed(error);

@@ -316,6 +316,7 @@ Json moment_json(const IncidentMoment& moment) {
                               {"cpuPressurePermille", Json(task.cpu_pressure)},
                               {"memoryPressurePermille", Json(task.memory_pressure)},
                               {"ioPressurePermille", Json(task.io_pressure)},
+                              {"runQueueWorstPermille", Json(task.run_queue_worst)},
                               {"limitHits", Json(task.limit_hits)},
                               {"oomKills", Json(task.oom_kills)}});
   return out;

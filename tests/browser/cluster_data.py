@@ -9,6 +9,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 NODES = 240
+ONLINE_NODES = 24  # with a pod of an online service
 YARN_NODES = ["database-006", "database-012", "database-018", "database-024"]
 CONTESTED = "database-024"  # another program sets its total at the ResourceManager
 SILENT = "web-017"  # no agent reported yet
@@ -81,6 +82,8 @@ def report(api: Api, name: str, number: int) -> None:
     """What the agent of the node reports: online work by a pattern of the number, and its offline pod."""
     online, offline = 4 + 10 * ((number * 7) % 11) / 11, 2 + 5 * ((number * 3) % 7) / 7
     pods = [{"namespace": "jobs", "name": f"task-{number}", "qosClass": "BE", "priority": "koord-batch", "podUsage": used(offline, 2 * offline)}]
+    if service(number):
+        pods.append({"namespace": "shop", "name": f"{service(number)}-{number}", "qosClass": "LS", "priority": "koord-prod", "podUsage": used(0.6 * online, online)})
     metric = {"nodeUsage": used(online + offline, 30 + online + 2 * offline), "systemUsage": used(0.7, 3)}
     path = "/apis/slo.koordinator.sh/v1alpha1/nodemetrics"
     try:
@@ -93,6 +96,40 @@ def report(api: Api, name: str, number: int) -> None:
 
 def names(count: int = NODES) -> list[str]:
     return [f"database-{i:03}" if i % 6 == 0 else f"web-{i:03}" for i in range(1, count + 1)]
+
+
+def service(number: int) -> str:
+    """The online service that has a pod on the node; "" if none has."""
+    if number > ONLINE_NODES:
+        return ""
+    return "orders" if number % 6 == 0 else "web"
+
+
+def online(api: Api) -> None:
+    """Pods of a Deployment and of a StatefulSet, of one business."""
+    api.call("POST", "/api/v1/namespaces", {"metadata": {"name": "shop"}})
+    for number, name in enumerate(names(ONLINE_NODES), 1):
+        kind = service(number)
+        owner = {"kind": "StatefulSet", "name": "orders"} if kind == "orders" else {"kind": "ReplicaSet", "name": "web-5d9c7b"}
+        owner |= {"apiVersion": "apps/v1", "uid": f"00000000-0000-0000-0000-00000000000{1 if kind == 'orders' else 2}", "controller": True}
+        labels = {"tidemark.io/business": "shop", **({} if kind == "orders" else {"pod-template-hash": "5d9c7b"})}
+        spec = {"nodeName": name, "containers": [{"name": "main", "image": "i", "resources": {"requests": {"cpu": "8", "memory": "16Gi"}}}]}
+        api.call("POST", "/api/v1/namespaces/shop/pods", {"metadata": {"name": f"{kind}-{number}", "labels": labels, "ownerReferences": [owner]}, "spec": spec})
+        api.status(f"/api/v1/namespaces/shop/pods/{kind}-{number}", {"phase": "Running", "startTime": now()})
+
+
+def ended(api: Api) -> None:
+    """Two evicted pods of one job, each after two hours with four cores, and one that failed."""
+    begun, over = (datetime.now(timezone.utc) - timedelta(hours=3)).strftime("%Y-%m-%dT%H:%M:%SZ"), (datetime.now(timezone.utc) - timedelta(hours=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    amounts = {"kubernetes.io/batch-cpu": "4000", "kubernetes.io/batch-memory": "8Gi"}
+    for name in ("night-1", "night-2", "broken-1"):
+        labels = {"koordinator.sh/qosClass": "BE", "koordinator.sh/priority-class": "koord-batch", "tidemark.io/class": "training", "tidemark.io/job": name.rsplit("-", 1)[0]}
+        spec = {"nodeName": "web-050", "containers": [{"name": "main", "image": "i", "resources": {"requests": amounts, "limits": amounts}}]}
+        api.call("POST", "/api/v1/namespaces/jobs/pods", {"metadata": {"name": name, "labels": labels}, "spec": spec})
+        target = {"type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI", "message": "memory of the node", "lastTransitionTime": over}
+        conditions = [target] if name.startswith("night") else []
+        failed = [{"name": "main", "ready": False, "restartCount": 0, "image": "i", "imageID": "", "state": {"terminated": {"exitCode": 3, "reason": "Error"}}}]
+        api.status(f"/api/v1/namespaces/jobs/pods/{name}", {"phase": "Failed", "startTime": begun, "conditions": conditions, "containerStatuses": failed})
 
 
 def fill(api: Api, count: int = NODES) -> None:
@@ -116,6 +153,8 @@ def fill(api: Api, count: int = NODES) -> None:
         api.call("POST", "/api/v1/namespaces/jobs/pods", {"metadata": {"name": f"task-{number}", "labels": {"koordinator.sh/qosClass": "BE", "koordinator.sh/priority-class": "koord-batch", "tidemark.io/class": kind}}, "spec": spec})
         condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/240 nodes are available: 240 Insufficient kubernetes.io/batch-cpu."}
         api.status(f"/api/v1/namespaces/jobs/pods/task-{number}", {"phase": "Pending", "conditions": [condition]} if waits else {"phase": "Running", "startTime": now()})
+    online(api)
+    ended(api)
     platform(api)
     yarn(api)
 

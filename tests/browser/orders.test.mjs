@@ -292,6 +292,60 @@ describe("the console in a cluster", () => {
   });
 });
 
+describe("offline work", () => {
+  test("a class is switched off and on again, by keyboard", async () => {
+    await fresh();
+    const page = await open("/offline");
+    await page.getByRole("button", { name: "Switch class spark off" }).focus();
+    await page.keyboard.press("Enter");
+    await dialog(page).locator(".affected dd").first().filter({ hasText: /^12$/ }).waitFor();
+    await dialog(page).getByRole("textbox", { name: /Reason/ }).fill("bad input");
+    await page.keyboard.press("Enter");
+    await dialog(page).getByRole("textbox", { name: /Type spark/ }).fill("spark");
+    await accessible(page, "the confirmation of a class");
+    await page.keyboard.press("Enter");
+    await dialog(page).locator(".step.done", { hasText: "Nodes marked: 12 of 12" }).waitFor();
+    await dialog(page).getByRole("button", { name: "Close" }).click();
+    const spark = page.locator(".card").first().locator("tbody tr", { hasText: "spark" });
+    await spark.filter({ hasText: "off on 12 nodes" }).waitFor();
+    assert.deepEqual(new Set((await states()).state), new Set(["on"]), "the nodes sell to other classes");
+    await page.getByRole("button", { name: "Switch class spark on" }).click();
+    await dialog(page).getByRole("textbox", { name: /Reason/ }).fill("mended");
+    await dialog(page).getByRole("button", { name: "Next" }).click();
+    await dialog(page).getByRole("textbox", { name: /Type spark/ }).fill("spark");
+    await dialog(page).getByRole("button", { name: "Switch on", exact: true }).click();
+    await dialog(page).locator(".step.done", { hasText: "Nodes marked: 12 of 12" }).waitFor();
+    await dialog(page).getByRole("button", { name: "Close" }).click();
+    await spark.filter({ hasNotText: "off on" }).waitFor();
+    await close(page);
+  });
+
+  test("one task is ended in two steps, and counted with the core-hours that it loses", async () => {
+    await fresh();
+    const page = await open("/offline?phase=running");
+    await page.getByRole("button", { name: "End task task-browser-web-1", exact: true }).click();
+    await dialog(page).getByText("The API server would evict the pod").waitFor();
+    await accessible(page, "the end of a task");
+    assert.equal((await states()).tasks.reduce((sum, each) => sum + each, 0), 12, "a dry run ends nothing");
+    await dialog(page).getByRole("button", { name: "End task", exact: true }).click();
+    await dialog(page).getByText("The API server accepted").waitFor();
+    await dialog(page).getByRole("button", { name: "Close" }).click();
+    await page.locator(".count", { hasText: /^11 of 11/ }).waitFor();
+    const { classes } = await (await fetch(new URL("api/v1/offline", CONSOLE))).json();
+    assert.ok(classes.find((each) => each.name === "spark").evicted >= 1);
+    await close(page);
+  });
+
+  test("a viewer is refused by the API server before anything is ended", async () => {
+    await fresh();
+    const page = await open("/offline?phase=running", { url: VIEWER });
+    await page.getByRole("button", { name: "End task task-browser-web-2", exact: true }).click();
+    await dialog(page).getByRole("alert").filter({ hasText: /Refused.*forbidden/ }).waitFor();
+    assert.equal(await dialog(page).getByRole("button", { name: "End task", exact: true }).isDisabled(), true);
+    await close(page, /403/);
+  });
+});
+
 describe("the server", () => {
   test("refuses a write of another site", async () => {
     const context = await browser.newContext();

@@ -4,13 +4,14 @@
 // TIDEMARK_CHROMIUM      the browser
 // TIDEMARK_MODULES       the directory of node_modules
 // TIDEMARK_SCREENSHOTS   where screenshots go
+// TIDEMARK_DOC_IMAGES    where one picture of each page goes, for docs/; not set: none is made
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 
-const { TIDEMARK_CONSOLE_URL: URL_OF_CONSOLE, TIDEMARK_CHROMIUM, TIDEMARK_MODULES, TIDEMARK_SCREENSHOTS } = process.env;
+const { TIDEMARK_CONSOLE_URL: URL_OF_CONSOLE, TIDEMARK_CHROMIUM, TIDEMARK_MODULES, TIDEMARK_SCREENSHOTS, TIDEMARK_DOC_IMAGES } = process.env;
 const require = createRequire(join(TIDEMARK_MODULES, "package.json"));
 const { chromium } = require("playwright-core");
 const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
@@ -62,6 +63,25 @@ async function screenshot(page, name) {
   await page.screenshot({ path: join(TIDEMARK_SCREENSHOTS, `${name}.png`), fullPage: true });
 }
 
+// What the first screen of a page shows, as a small WebP. The browser itself converts it.
+async function docImage(page, name) {
+  if (!TIDEMARK_DOC_IMAGES) return;
+  mkdirSync(TIDEMARK_DOC_IMAGES, { recursive: true });
+  const png = (await page.screenshot()).toString("base64");
+  const blank = await page.context().newPage();
+  const webp = await blank.evaluate(async (data) => {
+    const image = new Image();
+    image.src = `data:image/png;base64,${data}`;
+    await image.decode();
+    const canvas = document.createElement("canvas");
+    [canvas.width, canvas.height] = [image.width, image.height];
+    canvas.getContext("2d").drawImage(image, 0, 0);
+    return canvas.toDataURL("image/webp", 0.6).split(",")[1];
+  }, png);
+  await blank.close();
+  writeFileSync(join(TIDEMARK_DOC_IMAGES, `${name}.webp`), Buffer.from(webp, "base64"));
+}
+
 describe("the page Now", () => {
   test("shows the nodes and sums of the cluster", async () => {
     const page = await open("/");
@@ -72,6 +92,7 @@ describe("the page Now", () => {
     const cores = Number(shown.replace(/,/g, "").match(/[\d.]+/)[0]);
     assert.ok(Math.abs(cores - api.sums.cpu.online / 1000) < 1, `${shown} for ${api.sums.cpu.online}`);
     await page.locator(".uplot canvas").waitFor();
+    await docImage(page, "now");
     await screenshot(page, "now-light");
     await close(page);
   });
@@ -159,6 +180,7 @@ describe("other pages", () => {
     await page.locator("tbody", { hasText: "task-101" }).waitFor();
     await page.getByRole("button", { name: "Memory", exact: true }).click();
     await page.locator(".waterfall", { hasText: "GiB" }).waitFor();
+    await docImage(page, "node");
     await screenshot(page, "node-light");
     await close(page);
   });
@@ -169,7 +191,55 @@ describe("other pages", () => {
     await page.locator("h1", { hasText: "web" }).waitFor();
     await page.locator(".uplot canvas").waitFor();
     assert.match(await page.locator(".changes").innerText(), /night \(open\)/);
+    await docImage(page, "pool");
     await screenshot(page, "pool-light");
+    await close(page);
+  });
+
+  test("the node page explains a past minute, and says that no record is here", async () => {
+    const page = await open("/nodes/web-101");
+    await page.locator(".waterfall").waitFor();
+    await page.getByText("this console was given no record of an agent").waitFor();
+    await page.goto(`${origin}/nodes/web-101?at=${Math.floor(Date.now() / 1000)}`);
+    await page.locator("h2", { hasText: "Why it offered this at" }).waitFor();
+    await page.locator(".waterfall", { hasText: "Offered to Kubernetes" }).waitFor();
+    await page.goto(`${origin}/nodes/web-101?at=1000000000`);
+    await page.getByText("The terms are unknown").waitFor();
+    await page.getByRole("button", { name: "Now", exact: true }).click();
+    await page.locator(".waterfall").waitFor();
+    await close(page);
+  });
+
+  test("evictions are counted by class and job, with the core-hours that were lost", async () => {
+    const page = await open("/offline?phase=abnormal");
+    const training = page.locator(".card").first().locator("tbody tr", { hasText: "training" });
+    await training.waitFor();
+    const cells = await training.locator("td").allInnerTexts();
+    assert.ok(cells.includes("2") && cells.includes("16.0"), `two evictions, 2 × 4 cores × 2 h: ${cells}`);
+    assert.match(await page.locator(".card", { hasText: "Most evicted jobs" }).locator("tbody").innerText(), /night/);
+    await page.locator(".count", { hasText: /^1 of 1/ }).waitFor();
+    assert.match(await page.locator(".card").last().locator("tbody").innerText(), /broken-1[\s\S]*failed[\s\S]*exit code 3/);
+    assert.equal(await page.getByRole("button", { name: "End task" }).count(), 0, "a read-only console has no such button");
+    await close(page);
+  });
+
+  test("online services are listed by business and workload, and what is unknown says so", async () => {
+    const page = await open("/online");
+    const web = page.getByRole("button", { name: "shop/Deployment/web" });
+    await web.waitFor();
+    const row = page.locator("tbody tr", { has: web });
+    assert.match(await row.innerText(), /shop[\s\S]*20[\s\S]*19 \/ 20/);
+    await docImage(page, "online");
+    await screenshot(page, "online-light");
+    await web.focus();
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/workload=/);
+    const pod = page.locator("tbody tr", { hasText: "web-1" }).first();
+    await pod.waitFor();
+    await page.getByText("no record here").first().waitFor();
+    assert.match(await pod.innerText(), /unknown/);
+    await page.goto(`${origin}/online?workload=shop/Deployment/gone`);
+    await page.getByText("This workload has no pod any more").waitFor();
     await close(page);
   });
 
@@ -178,6 +248,7 @@ describe("other pages", () => {
     await page.locator(".count", { hasText: "12" }).waitFor();
     const text = await page.locator("main").innerText();
     for (const word of ["spark", "transcode", "training", "Insufficient kubernetes.io/batch-cpu"]) assert.ok(text.includes(word), word);
+    await docImage(page, "offline");
     await screenshot(page, "offline-light");
     await close(page);
   });
@@ -186,6 +257,7 @@ describe("other pages", () => {
     const page = await open("/decisions?range=all");
     await page.locator(".count", { hasText: /entries/ }).waitFor();
     await page.locator("tbody", { hasText: "journal" }).waitFor({ state: "attached" });
+    await docImage(page, "decisions");
     await screenshot(page, "decisions-light");
     await page.getByLabel("Node").fill("web-100");
     await page.keyboard.press("Enter");
@@ -215,6 +287,7 @@ describe("other pages", () => {
     await diff.waitFor();
     assert.match(await diff.locator(".diff-plus").innerText(), /cpu: 75/);
     assert.match(await diff.locator(".diff-minus").innerText(), /cpu: 80/);
+    await docImage(page, "settings");
     await screenshot(page, "settings-light");
     await close(page);
   });
@@ -226,6 +299,7 @@ describe("other pages", () => {
     const tomorrow = new Date(Date.now() + 86400_000);
     if (tomorrow.getUTCDay() !== 1) await page.locator(".day .span-frozen").first().waitFor();
     assert.match(await page.locator(".rest", { hasText: "Wed" }).innerText(), /holiday/);
+    await docImage(page, "calendar");
     await screenshot(page, "calendar-light");
     const title = await page.locator(".card h2").first().innerText();
     await page.getByRole("button", { name: "Week after" }).click();
@@ -241,6 +315,7 @@ describe("other pages", () => {
     await page.locator("table", { hasText: "tidemark-agent-2" }).waitFor();
     const text = await page.locator("main").innerText();
     for (const word of ["0.1.0", "tidemark-manager-0", "6.1", "cpu.idle: refused by the kernel", "no agent reported", "No webhook of Tidemark is registered"]) assert.ok(text.includes(word), word);
+    await docImage(page, "platform");
     await screenshot(page, "platform-light");
     await close(page);
   });
@@ -252,6 +327,7 @@ describe("other pages", () => {
     assert.match(await row("database-018").innerText(), /unknown/, "of an absent ResourceManager it is unknown what it holds");
     assert.match(await row("database-024").innerText(), /TM-YARN-011/);
     assert.doesNotMatch(await row("database-006").innerText(), /unknown/);
+    await docImage(page, "yarn");
     await screenshot(page, "yarn-light");
     await close(page);
   });
@@ -264,6 +340,7 @@ describe("other pages", () => {
     await off.waitFor();
     assert.match(await off.innerText(), /no$/, "its task still runs");
     assert.equal(await card("Draining and off").locator("tbody tr").count(), 1);
+    await docImage(page, "join");
     await screenshot(page, "join-light");
     await close(page);
   });
@@ -295,10 +372,10 @@ describe("both languages and themes", () => {
   for (const dark of [false, true]) {
     for (const locale of ["en-GB", "zh-CN"]) {
       test(`axe finds nothing: ${locale}, ${dark ? "dark" : "light"}`, async () => {
-        for (const path of ["/", "/?view=table", "/nodes/web-100", "/pools", "/pools/web", "/offline", "/decisions?range=all", "/settings", "/calendar?pool=database", "/platform", "/yarn", "/join"]) {
+        for (const path of ["/", "/?view=table", "/nodes/web-100", "/pools", "/pools/web", "/offline", "/online", "/online?workload=shop/Deployment/web", "/decisions?range=all", "/settings", "/calendar?pool=database", "/platform", "/yarn", "/join"]) {
           const page = await open(path, { locale, dark });
           await page.locator(".card").first().waitFor();
-          if (/decisions|settings|calendar|platform|yarn|join/.test(path)) await page.locator("table:visible").first().waitFor();
+          if (/online|decisions|settings|calendar|platform|yarn|join/.test(path)) await page.locator("table:visible").first().waitFor();
           if (path.startsWith("/?") || path === "/") await ready(page);
           if (path.startsWith("/nodes")) await page.locator(".waterfall").waitFor();
           assert.equal(await page.evaluate(() => document.documentElement.lang), locale === "zh-CN" ? "zh-CN" : "en");
@@ -351,7 +428,7 @@ describe("both languages and themes", () => {
   });
 
   test("nothing is wider than a screen of 320 px", async () => {
-    for (const path of ["/", "/?view=table", "/nodes/web-100", "/pools/web", "/offline", "/decisions?range=all", "/settings", "/calendar?pool=database", "/platform", "/yarn", "/join"]) {
+    for (const path of ["/", "/?view=table", "/nodes/web-100", "/pools/web", "/offline", "/online", "/online?workload=shop/Deployment/web", "/decisions?range=all", "/settings", "/calendar?pool=database", "/platform", "/yarn", "/join"]) {
       const page = await open(path, { width: 320, height: 700 });
       await page.locator(".card").first().waitFor();
       if (path === "/") await ready(page);

@@ -1,6 +1,6 @@
 // Reads of the API, repeated while a page is open.
 import { useEffect, useState } from "preact/hooks";
-import type { Problem } from "@api";
+import type { Problem, Unknown } from "@api";
 
 export async function read<T>(path: string, signal?: AbortSignal): Promise<T> {
   const answer = await fetch(path, { headers: { accept: "application/json" }, signal: signal ?? null });
@@ -39,6 +39,12 @@ async function write<T>(method: string, path: string, body: unknown, more: Recor
 export const send = <T>(path: string, body: unknown, key?: string) => write<T>("POST", path, body, key ? { "idempotency-key": key } : {});
 // Only if what `path` answers still has this hash.
 export const replace = <T>(path: string, body: unknown, hash: string) => write<T>("PUT", path, body, { "if-match": `"${hash}"` });
+
+// Separates an answer from "the files beside the console do not reach".
+export function known<T extends object>(answer: T | Unknown | null): { value: T | null; why: string | null } {
+  if (answer === null) return { value: null, why: null };
+  return "unknown" in answer ? { value: null, why: String(answer.unknown) } : { value: answer as T, why: null };
+}
 
 export type Loaded<T> = { value: T | null; error: string | null; at: number };
 

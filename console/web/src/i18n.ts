@@ -4,11 +4,13 @@ import { computed, signal } from "@preact/signals";
 import { loginEn, loginZh } from "./texts_login";
 import { ordersEn, ordersZh } from "./texts_orders";
 import { settingsEn, settingsZh } from "./texts_settings";
+import { workEn, workZh } from "./texts_work";
 
 const en = {
   ...loginEn,
   ...ordersEn,
   ...settingsEn,
+  ...workEn,
   now: "Now",
   pools: "Pools",
   offline: "Offline",
@@ -100,7 +102,7 @@ const en = {
   term_highPriority: "Online pods",
   term_left: "Left below the water line",
   term_cap: "Limit of the settings",
-  term_ratio: "Share that is offered",
+  term_ratio: "CPU normalization of this model",
   term_origin: "Can be offered",
   term_thirdParty: "Held by YARN and third parties",
   term_published: "Offered to Kubernetes",
@@ -309,6 +311,7 @@ const zh: Texts = {
   ...loginZh,
   ...ordersZh,
   ...settingsZh,
+  ...workZh,
   now: "现状",
   pools: "资源池",
   offline: "离线",
@@ -400,7 +403,7 @@ const zh: Texts = {
   term_highPriority: "在线 Pod",
   term_left: "水位线以下剩余",
   term_cap: "配置的上限",
-  term_ratio: "可售比例",
+  term_ratio: "该型号的 CPU 归一化",
   term_origin: "可以出售",
   term_thirdParty: "YARN 和第三方占用",
   term_published: "提供给 Kubernetes",

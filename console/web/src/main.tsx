@@ -12,6 +12,7 @@ import { Join } from "./pages/join";
 import { NodePage } from "./pages/node";
 import { Now } from "./pages/now";
 import { Offline } from "./pages/offline";
+import { Online } from "./pages/online";
 import { Platform } from "./pages/platform";
 import { PoolPage, Pools } from "./pages/pools";
 import { Settings } from "./pages/settings";
@@ -19,9 +20,10 @@ import { Yarn } from "./pages/yarn";
 import { Title } from "./parts";
 import { FURTHER, path, startRouter, type Further } from "./router";
 import { Search, searching } from "./search";
+import { EndDialog } from "./task_end";
 import { connect, connection, lastFrame, summary, tick } from "./store";
 
-const FURTHER_PAGES: Record<Further, ComponentType> = { "/yarn": Yarn, "/decisions": Decisions, "/settings": Settings, "/calendar": Calendar, "/join": Join, "/platform": Platform };
+const FURTHER_PAGES: Record<Further, ComponentType> = { "/online": Online, "/yarn": Yarn, "/decisions": Decisions, "/settings": Settings, "/calendar": Calendar, "/join": Join, "/platform": Platform };
 
 type Theme = "light" | "dark";
 const storedTheme = localStorage.getItem("tidemark-theme");
@@ -155,6 +157,7 @@ function App() {
       <Search />
       <OrderDialog />
       <ChangeDialog />
+      <EndDialog />
     </>
   );
 }

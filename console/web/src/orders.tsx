@@ -11,7 +11,7 @@ import { Card, Words } from "./parts";
 import { nodePath } from "./router";
 import { evictions, nodes, summary, tick } from "./store";
 
-export type Target = { scope: "cluster" } | { scope: "pool"; pool: string } | { scope: "node"; nodes: string[] };
+export type Target = { scope: "cluster"; workClass?: string } | { scope: "pool"; pool: string } | { scope: "node"; nodes: string[] };
 type Verb = OrderRequest["verb"];
 type Asked = { verb: Verb; target: Target; evict: boolean; reason: string };
 
@@ -30,7 +30,7 @@ export function ask(verb: Verb, target: Target, evict = false, reason = "") {
 function targetText(target: Target): string {
   if (target.scope === "pool") return t("scopePool", { name: target.pool });
   if (target.scope === "node") return t("scopeNode", { name: target.nodes.join(" ") });
-  return t("scopeCluster");
+  return target.workClass ? t("scopeClass", { name: target.workClass }) : t("scopeCluster");
 }
 
 // As the cluster stores it: "cluster", "pool web", "node web-1 web-2".
@@ -53,7 +53,8 @@ function rowsOf(target: Target): NodeRow[] {
 
 // The word to type before an order that concerns many nodes.
 function wordToType(target: Target): string | null {
-  return target.scope === "pool" ? target.pool : target.scope === "cluster" ? "cluster" : null;
+  if (target.scope === "cluster") return target.workClass ?? "cluster";
+  return target.scope === "pool" ? target.pool : null;
 }
 
 export function OrderButtons({ target }: { target: Target }) {
@@ -233,6 +234,14 @@ function PlainSteps({ order, target }: { order: Order; target: Target }) {
   const rows = rowsOf(target);
   const total = number(rows.length);
   const count = (test: (row: NodeRow) => boolean) => rows.filter(test).length;
+  if (target.scope === "cluster" && target.workClass) {
+    return (
+      <ol class="steps">
+        <Line done={order.phase === "done"}>{t("stepOrder")}</Line>
+        <Line done={order.phase === "done" && order.failed === 0}>{t("stepMarked", { n: number(order.marked), total: number(order.nodes) })}</Line>
+      </ol>
+    );
+  }
   const off = order.verb === "off";
   const inState = count((row) => row.state === order.verb);
   const draining = count((row) => row.state === "draining");
@@ -295,6 +304,7 @@ function newKey(): string {
 
 function Form({ of, close }: { of: Asked; close: () => void }) {
   const { verb, target } = of;
+  const workClass = target.scope === "cluster" ? target.workClass : undefined;
   const [evict, setEvict] = useState(of.evict);
   const [reason, setReason] = useState(of.reason);
   const [drain, setDrain] = useState("15");
@@ -317,6 +327,7 @@ function Form({ of, close }: { of: Asked; close: () => void }) {
     scope: target.scope,
     ...(target.scope === "pool" ? { pool: target.pool } : {}),
     ...(target.scope === "node" ? { nodes: target.nodes } : {}),
+    ...(workClass ? { only: [`class=${workClass}`] } : {}),
     reason: reason.trim(),
     ...(verb === "off" && evict ? { evict: true, graceSeconds: Number(grace), ...(atOnce ? { atOnce } : budget ? { budgetPerMinute: Number(budget) } : {}) } : {}),
     ...(verb === "off" && !evict ? { drainSeconds: Math.round(Number(drain) * 60) } : {}),
@@ -427,7 +438,9 @@ function Form({ of, close }: { of: Asked; close: () => void }) {
       }}
     >
       <h2 ref={heading} tabIndex={-1}>{title}</h2>
-      {verb === "off" ? (
+      {verb === "off" && workClass ? (
+        <p class="note">{t("classOffHelp")}</p>
+      ) : verb === "off" ? (
         <fieldset>
           <legend>{t("what")}</legend>
           {([false, true] as const).map((value) => (

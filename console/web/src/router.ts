@@ -3,6 +3,7 @@ import { signal } from "@preact/signals";
 
 // Pages with a path of their own and no parts, in the order of the navigation.
 export const FURTHER = [
+  { path: "/online", key: "onlineServices" },
   { path: "/yarn", key: "yarn" },
   { path: "/decisions", key: "decisions" },
   { path: "/settings", key: "settings" },

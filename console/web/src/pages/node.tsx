@@ -1,11 +1,12 @@
 // One node: every term of its offer, its tasks with limits and reasons, what its agent enforces, and its conditions.
-import { useState } from "preact/hooks";
-import type { NodeDetail, Task } from "@api";
-import { useRead } from "../api";
-import { age, amount, amountWithUnit, duration, moment, t, type Key, type Resource } from "../i18n";
+import { useMemo, useState } from "preact/hooks";
+import type { NodeDetail, NodeRecord, NodeRecords, Task, Unknown } from "@api";
+import { known, useRead } from "../api";
+import { age, amount, amountWithUnit, duration, moment, number, percent, serverNow, t, type Key, type Resource } from "../i18n";
 import { Evictions, OrderButtons, useOrderKey, type Target } from "../orders";
 import { Bar, Card, Choice, Failure, Legend, ReportMark, State, Title, Words, rowBar } from "../parts";
-import { poolPath } from "../router";
+import { Plot } from "../plot";
+import { poolPath, query, setQuery } from "../router";
 import { nodeByName, tick } from "../store";
 import { Table, type Column } from "../table";
 
@@ -19,7 +20,7 @@ function reasonText(value: unknown): string | undefined {
   return reason?.text ? `${reason.text} [${reason.id}]` : undefined;
 }
 
-type Step = { key: Key; kind: "total" | "minus" | "result"; value: number; from: number; note?: string };
+type Step = { key: Key; kind: "total" | "minus" | "plus" | "result"; value: number; from: number; note?: string };
 
 // The terms of a batch offer as steps of a waterfall, in the order of the formula.
 function steps(terms: Json): Step[] {
@@ -44,6 +45,13 @@ function steps(terms: Json): Step[] {
   minus("term_highPriority", "highPriority", reasonText(terms["policy"]));
   result("term_left", "left");
   if (value("cap") !== null) result("term_cap", "cap");
+  // The value of one CPU of this model, in percent of the least: the offer grows by it.
+  const ratio = value("ratioPercent");
+  if (ratio !== null && ratio > 100) {
+    const more = Math.floor((level * (ratio - 100)) / 100);
+    out.push({ key: "term_ratio", kind: "plus", value: more, from: level, note: `× ${number(ratio / 100, 2)}` });
+    level += more;
+  }
   result("term_origin", "origin", reasonText(terms["originBy"]));
   minus("term_thirdParty", "thirdParty", reasonText(terms["thirdPartyBy"]));
   result("term_published", "published");
@@ -53,7 +61,7 @@ function steps(terms: Json): Step[] {
 
 function Waterfall({ terms, resource }: { terms: Json; resource: Resource }) {
   const all = steps(terms);
-  const whole = Math.max(1, all[0]?.value ?? 1);
+  const whole = Math.max(1, ...all.map((step) => step.from + step.value));
   const share = (value: number) => Math.max(0, Math.min(100, (100 * value) / whole));
   return (
     <table class="waterfall">
@@ -64,7 +72,7 @@ function Waterfall({ terms, resource }: { terms: Json; resource: Resource }) {
           return (
             <tr key={step.key} class={`step-${step.kind}`}>
               <th scope="row">
-                <span class="sign" aria-hidden="true">{step.kind === "minus" ? "−" : step.kind === "result" ? "=" : ""}</span>
+                <span class="sign" aria-hidden="true">{step.kind === "minus" ? "−" : step.kind === "plus" ? "+" : step.kind === "result" ? "=" : ""}</span>
                 {t(step.key)}
                 {step.note && <span class="note">{step.note}</span>}
               </th>
@@ -118,13 +126,61 @@ const termKeys: Record<string, true> = Object.fromEntries(
   ["capacity", "prodReclaimable", "nodeUnused", "base", "prodRequest", "unallocated", "unallocatedShare", "staticShare", "cap", "reserved", "published", "onNode"].map((name) => [`term_${name}`, true as const]),
 );
 
+const MINUTE = 60;
+
+// The value of an input of type datetime-local: in the time of this browser.
+function localMinute(at: number): string {
+  return new Date((at - new Date(at * 1000).getTimezoneOffset() * MINUTE) * 1000).toISOString().slice(0, 16);
+}
+
+// The minute that is explained; in the address, so that a link shows the same.
+function MinuteChoice({ at }: { at: number | null }) {
+  const show = (next: number | null) => setQuery("at", next === null ? "" : String(next));
+  const now = Math.floor(serverNow() / MINUTE) * MINUTE;
+  return (
+    <div class="tools minute" role="group" aria-label={t("minute")}>
+      <button type="button" class="quiet" aria-label={t("minuteBefore")} onClick={() => show((at ?? now) - MINUTE)}>
+        ‹
+      </button>
+      <input
+        type="datetime-local"
+        aria-label={t("minute")}
+        value={localMinute(at ?? now)}
+        max={localMinute(now)}
+        onChange={(event) => {
+          const chosen = Date.parse(event.currentTarget.value) / 1000;
+          if (Number.isFinite(chosen)) show(chosen);
+        }}
+      />
+      <button type="button" class="quiet" aria-label={t("minuteAfter")} disabled={at === null} onClick={() => show(at !== null && at + MINUTE < now ? at + MINUTE : null)}>
+        ›
+      </button>
+      <button type="button" class="quiet" aria-pressed={at === null} onClick={() => show(null)}>
+        {t("now")}
+      </button>
+    </div>
+  );
+}
+
 function Why({ detail, name }: { detail: NodeDetail; name: string }) {
+  const chosen = Number(query.value.get("at") ?? "");
+  const at = chosen > 0 ? chosen : null;
+  return at === null ? <Explanation explanation={detail.explanation as Json | null} error={detail.explanationError ?? ""} name={name} at={null} /> : <Past key={at} name={name} at={at} />;
+}
+
+function Past({ name, at }: { name: string; at: number }) {
+  const { value: answer, error } = useRead<Json | Unknown>(`/api/v1/past/offer?${new URLSearchParams({ node: name, at: String(at) })}`, 60_000);
+  const { value, why } = known<Json>(answer);
+  return <Explanation explanation={value} error={why ?? error ?? t("loading")} name={name} at={at} />;
+}
+
+function Explanation({ explanation, error, name, at }: { explanation: Json | null; error: string; name: string; at: number | null }) {
   const [what, setWhat] = useState<Explained>("kubernetes.io/batch-cpu");
-  const explanation = detail.explanation as Json | null;
+  const title = at === null ? t("why") : t("whyThen", { time: moment(at) });
   if (!explanation) {
     return (
-      <Card title={t("why")}>
-        <p class="note">{t("noExplanation", { why: detail.explanationError ?? "" })}</p>
+      <Card title={title} class="why" side={<MinuteChoice at={at} />}>
+        <p class="note">{t("noExplanation", { why: error })}</p>
       </Card>
     );
   }
@@ -138,9 +194,11 @@ function Why({ detail, name }: { detail: NodeDetail; name: string }) {
   );
   return (
     <Card
-      title={t("why")}
+      title={title}
       class="why"
       side={
+       <div class="tools">
+        <MinuteChoice at={at} />
         <Choice
           label={t("resourceChoice")}
           value={what}
@@ -152,6 +210,7 @@ function Why({ detail, name }: { detail: NodeDetail; name: string }) {
             { value: "kubernetes.io/mid-memory", text: t("midMemory") },
           ]}
         />
+       </div>
       }
     >
       <p class="lead">{reasonText(explanation["reason"])}</p>
@@ -236,6 +295,52 @@ export function taskColumns(withNode: boolean, withUse: boolean): Column<Task>[]
   return all.filter((column) => column !== null);
 }
 
+// What the agent recorded in the last minutes: use beside the limit, and what was held back.
+function RecordCard({ name }: { name: string }) {
+  const { value: answer, error } = useRead<NodeRecords | Unknown>(`/api/v1/past/record?${new URLSearchParams({ node: name })}`, 15_000);
+  const { value, why } = known<NodeRecords>(answer);
+  const records = value?.records ?? [];
+  const series = useMemo(() => {
+    const column = (of: (record: NodeRecord) => number | null) => records.map((record) => { const milli = of(record); return milli === null ? null : milli / 1000; });
+    return [
+      { label: t("recordUsed"), colour: "var(--online)", fill: "var(--online-soft)", values: column((record) => record.used) },
+      { label: t("offlineUse"), colour: "var(--offline)", fill: "var(--offline-soft)", values: column((record) => record.offline) },
+      { label: t("recordLimit"), colour: "var(--water)", dashed: true, values: column((record) => record.limit) },
+    ];
+  }, [answer]);
+  const held = new Map<string, number>();
+  for (const record of records) {
+    for (const task of record.tasks) {
+      const key = `${task.namespace}/${task.name}`;
+      held.set(key, Math.max(held.get(key) ?? 0, task.throttled, task.cpuPressure, task.runQueueWorst));
+    }
+  }
+  const events = records.flatMap((record) => record.events);
+  return (
+    <Card title={t("record")}>
+      {!value && <p class="note">{why ?? error ? <Words text={t("recordUnknown", { why: why ?? error ?? "" })} /> : t("loading")}</p>}
+      {value && records.length < 2 && <p class="note">{t("recordEmpty")}</p>}
+      {records.length >= 2 && (
+        <>
+          <Plot label={t("record")} at={records.map((record) => record.at)} series={series} height={200} max={records.at(-1)!.cpus} format={(each) => number(each)} />
+          <p class="note">{t("recordKey")}</p>
+          <h3>{t("recordHeld")}</h3>
+          {held.size === 0 ? <p class="note">{t("none")}</p> : (
+            <ul class="says">
+              {[...held].sort((a, b) => b[1] - a[1]).slice(0, 20).map(([task, permille]) => <li key={task}>{t("recordWaited", { task, share: percent(permille, 1000) })}</li>)}
+            </ul>
+          )}
+          {events.length > 0 && (
+            <ul class="says">
+              {events.map((event, i) => <li key={i}>{moment(event.at)}: {event.what} {event.process} {event.task}</li>)}
+            </ul>
+          )}
+        </>
+      )}
+    </Card>
+  );
+}
+
 export function NodePage({ name }: { name: string }) {
   const { value: detail, error } = useRead<NodeDetail>(`/api/v1/nodes/${encodeURIComponent(name)}`, 3000);
   const target: Target = { scope: "node", nodes: [name] };
@@ -294,6 +399,7 @@ export function NodePage({ name }: { name: string }) {
               <Table label={t("tasksOf")} columns={taskColumns(false, true)} rows={detail.tasks} rowKey={(task) => `${task.namespace}/${task.name}`} sort="state" />
             )}
           </Card>
+          <RecordCard name={name} />
           <Card title={t("agentSays")}>
             {isolation ? (
               <>

@@ -2,7 +2,7 @@
 import { useMemo, useState } from "preact/hooks";
 import type { Amounts, Finding, History, NodeRow } from "@api";
 import { useRead } from "../api";
-import { age, amount, amountWithUnit, clock, bytes, number, percent, t, type Key, type Resource } from "../i18n";
+import { age, amount, amountWithUnit, clock, bytes, moment, number, percent, t, type Key, type Resource } from "../i18n";
 import { NodeMap } from "../map";
 import { Amount, Bar, Card, Choice, Legend, ReportMark, State, Title, Words, rowBar } from "../parts";
 import { Evictions, OrderButtons, useOrderKey, type Target } from "../orders";
@@ -87,6 +87,22 @@ export function Problems({ title }: { title: string }) {
         </ul>
       )}
     </Card>
+  );
+}
+
+// What offline work used today, in core-hours and, with a price, in money.
+function Gain() {
+  const now = summary.value;
+  if (!now) return <p class="note">{t("loading")}</p>;
+  if (!now.gain) return <p class="note">{t("gainUnknown")}</p>;
+  const hours = now.gain.coreSeconds / 3600;
+  const { price } = now.gain;
+  return (
+    <p class="gain">
+      <strong>{t("gainHours", { n: number(hours, 1) })}</strong>
+      {price && <strong> · {number((hours * price.perCoreHourMicro) / 1e6, 2)} {price.currency}</strong>}
+      <span class="note"> {t("gainSince", { time: moment(now.gain.since) })}</span>
+    </p>
   );
 }
 
@@ -213,6 +229,9 @@ export function Now() {
         ) : (
           <p class="note">{t("loading")}</p>
         )}
+      </Card>
+      <Card title={t("gainToday")}>
+        <Gain />
       </Card>
       <div class="columns">
         <Card title={t("lastHour")} class="hour" side={<Choice label={t("resource")} value={resource} onChange={setResource} options={[{ value: "cpu", text: t("cpu") }, { value: "memory", text: t("memory") }]} />}>

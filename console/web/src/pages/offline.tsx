@@ -1,14 +1,86 @@
-// Offline work: sums by class, and the tasks of one class and phase.
-import type { Offline as OfflineAnswer, TaskClass } from "@api";
+// Offline work: sums by class, the most evicted jobs, and the tasks of one class and phase. A class can be switched off,
+// and a task ended.
+import type { EvictedJob, Offline as OfflineAnswer, Task, TaskClass } from "@api";
 import { useRead } from "../api";
-import { amount, number, t } from "../i18n";
-import { Card, Choice, Failure, Title } from "../parts";
+import { age, amount, moment, number, t, type Key } from "../i18n";
+import { ask, type Target } from "../orders";
+import { Amount, Card, Choice, Failure, Title } from "../parts";
 import { query, setQuery } from "../router";
 import { Table, type Column } from "../table";
-import { tick } from "../store";
+import { EndButton } from "../task_end";
+import { summary, tick } from "../store";
 import { taskColumns } from "./node";
 
-type Phase = "" | "waiting" | "running" | "over";
+type Phase = "" | "waiting" | "running" | "over" | "abnormal";
+
+function coreHours(seconds: number): string {
+  return number(seconds / 3600, 1);
+}
+
+function ClassActions({ of }: { of: TaskClass }) {
+  if (!of.name) return <>–</>;
+  const target: Target = { scope: "cluster", workClass: of.name };
+  return (
+    <span class="orders">
+      <button type="button" class="order danger small" aria-label={t("classOffLabel", { name: of.name })} onClick={() => ask("off", target)}>
+        {t("classOff")}
+      </button>
+      {of.nodesOff > 0 && (
+        <button type="button" class="order small" aria-label={t("classOnLabel", { name: of.name })} onClick={() => ask("on", target)}>
+          {t("classOn")}
+        </button>
+      )}
+    </span>
+  );
+}
+
+function classColumns(): Column<TaskClass>[] {
+  const all: (Column<TaskClass> | null)[] = [
+    {
+      key: "name", title: t("class"), value: (each) => each.name,
+      cell: (each) => (
+        <>
+          {each.name || <span class="note">{t("noClass")}</span>}
+          {each.nodesOff > 0 && <span class="note"> ■ {t("offOnNodes", { n: number(each.nodesOff) })}</span>}
+        </>
+      ),
+    },
+    { key: "availableCpu", title: `${t("available")}: ${t("cpu")}`, number: true, value: (each) => each.availableCpu, cell: (each) => <Amount resource="cpu" value={each.availableCpu} /> },
+    { key: "availableMemory", title: `${t("available")}: ${t("memory")}`, number: true, value: (each) => each.availableMemory, cell: (each) => <Amount resource="memory" value={each.availableMemory} /> },
+    { key: "waiting", title: t("waiting"), number: true, value: (each) => each.waiting, cell: (each) => number(each.waiting) },
+    { key: "running", title: t("running"), number: true, value: (each) => each.running, cell: (each) => number(each.running) },
+    { key: "runningCpu", title: t("cpu"), number: true, value: (each) => each.runningCpu, cell: (each) => amount("cpu", each.runningCpu) },
+    { key: "runningMemory", title: t("memory"), number: true, value: (each) => each.runningMemory, cell: (each) => amount("memory", each.runningMemory) },
+    { key: "evicted", title: t("evicted"), number: true, value: (each) => each.evicted, cell: (each) => number(each.evicted) },
+    { key: "lost", title: t("lostHours"), number: true, value: (each) => each.lostCoreSeconds, cell: (each) => coreHours(each.lostCoreSeconds) },
+    { key: "abnormal", title: t("abnormal"), number: true, value: (each) => each.abnormal, cell: (each) => number(each.abnormal) },
+    { key: "succeeded", title: t("succeeded"), number: true, value: (each) => each.succeeded, cell: (each) => number(each.succeeded) },
+    { key: "failed", title: t("failed"), number: true, value: (each) => each.failed, cell: (each) => number(each.failed) },
+    summary.value?.readOnly === false ? { key: "action", title: t("action"), value: (each) => each.name, cell: (each) => <ClassActions of={each} /> } : null,
+  ];
+  return all.filter((column) => column !== null);
+}
+
+function jobColumns(): Column<EvictedJob>[] {
+  return [
+    { key: "job", title: t("job"), value: (each) => each.job, cell: (each) => <span>{each.job || "–"}<span class="note"> {each.namespace}</span></span> },
+    { key: "class", title: t("class"), value: (each) => each.class || "–" },
+    { key: "evicted", title: t("evicted"), number: true, value: (each) => each.evicted, cell: (each) => number(each.evicted) },
+    { key: "lost", title: t("lostHours"), number: true, value: (each) => each.lostCoreSeconds, cell: (each) => coreHours(each.lostCoreSeconds) },
+    { key: "last", title: t("last"), number: true, value: (each) => each.last, cell: (each) => <span class="nowrap">{age(each.last)}</span> },
+  ];
+}
+
+function columnsOfTasks(): Column<Task>[] {
+  const columns = taskColumns(true, false);
+  const at = columns.findIndex((column) => column.key === "why");
+  columns.splice(at, 0, {
+    key: "abnormal", title: t("abnormal"), value: (task) => task.abnormal ?? "",
+    cell: (task) => (task.abnormal ? <span class="mark severity-warn"><span aria-hidden="true">◆</span> {t(`abnormal_${task.abnormal}` as Key)}</span> : <>–</>),
+  });
+  if (summary.value?.readOnly === false) columns.push({ key: "action", title: t("action"), value: () => null, cell: (task) => <EndButton task={task} /> });
+  return columns;
+}
 
 export function Offline() {
   const phase = (query.value.get("phase") ?? "") as Phase;
@@ -18,16 +90,7 @@ export function Offline() {
   if (chosen !== null) wanted.set("class", chosen === "-" ? "" : chosen);
   const { value, error } = useRead<OfflineAnswer>(`/api/v1/offline?${wanted}`, 3000);
   tick.value;
-  const columns: Column<TaskClass>[] = [
-    { key: "name", title: t("class"), value: (each) => each.name, cell: (each) => each.name || <span class="note">{t("noClass")}</span> },
-    { key: "running", title: t("running"), number: true, value: (each) => each.running, cell: (each) => number(each.running) },
-    { key: "runningCpu", title: t("cpu"), number: true, value: (each) => each.runningCpu, cell: (each) => amount("cpu", each.runningCpu) },
-    { key: "runningMemory", title: t("memory"), number: true, value: (each) => each.runningMemory, cell: (each) => amount("memory", each.runningMemory) },
-    { key: "waiting", title: t("waiting"), number: true, value: (each) => each.waiting, cell: (each) => number(each.waiting) },
-    { key: "succeeded", title: t("succeeded"), number: true, value: (each) => each.succeeded, cell: (each) => number(each.succeeded) },
-    { key: "failed", title: t("failed"), number: true, value: (each) => each.failed, cell: (each) => number(each.failed) },
-    { key: "evicted", title: t("evicted"), number: true, value: (each) => each.evicted, cell: (each) => number(each.evicted) },
-  ];
+  const since = value?.since == null ? t("unknown") : moment(value.since);
   return (
     <>
       <Title>{t("offlineTitle")}</Title>
@@ -37,7 +100,11 @@ export function Offline() {
       {value && value.known && (
         <>
           <Card title={t("byClass")}>
-            {value.classes.length === 0 ? <p class="note">{t("noTasks")}</p> : <Table label={t("byClass")} columns={columns} rows={value.classes} rowKey={(each) => each.name} sort="running" descending />}
+            {value.classes.length === 0 ? <p class="note">{t("noTasks")}</p> : <Table label={t("byClass")} columns={classColumns()} rows={value.classes} rowKey={(each) => each.name} sort="running" descending />}
+            <p class="note">{t("available")}: {t("availableHelp")}. {t("evictedSince", { time: since })}</p>
+          </Card>
+          <Card title={t("mostEvicted")}>
+            {value.mostEvicted.length === 0 ? <p class="note">{t("noneEvicted", { time: since })}</p> : <Table label={t("mostEvicted")} columns={jobColumns()} rows={value.mostEvicted} rowKey={(each) => `${each.namespace}/${each.job}/${each.class}`} sort="evicted" descending />}
           </Card>
           <Card
             title={t("tasks")}
@@ -57,13 +124,13 @@ export function Offline() {
                   label={t("phase")}
                   value={phase}
                   onChange={(next) => setQuery("phase", next)}
-                  options={[{ value: "", text: t("all") }, { value: "running", text: t("running") }, { value: "waiting", text: t("waiting") }, { value: "over", text: t("over") }]}
+                  options={[{ value: "", text: t("all") }, { value: "running", text: t("running") }, { value: "waiting", text: t("waiting") }, { value: "abnormal", text: t("abnormal") }, { value: "over", text: t("over") }]}
                 />
               </div>
             }
           >
             <p class="note count">{t("shown", { n: number(value.tasks.length), total: number(value.total) })}</p>
-            {value.tasks.length > 0 && <Table label={t("tasks")} columns={taskColumns(true, false)} rows={value.tasks} rowKey={(task) => `${task.namespace}/${task.name}`} />}
+            {value.tasks.length > 0 && <Table label={t("tasks")} columns={columnsOfTasks()} rows={value.tasks} rowKey={(task) => `${task.namespace}/${task.name}`} />}
           </Card>
         </>
       )}

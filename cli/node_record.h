@@ -1,0 +1,19 @@
+// What the agent of a node recorded in a time range, from the files of its state directory.
+#pragma once
+
+#include <string>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/result.h"
+
+namespace tidemark::cli {
+
+// {"schema":1,"node":…,"records":[{"at":…,"seconds":30,"permit":"enforce","cpus":8,"used":…,"offline":…,"limit":…,
+//  "memoryTotal":…,"memoryUsed":…,"memoryOffline":…,"cpuPressure":…,"tasks":[…],"events":[…]}]}
+// CPU is in milli-cores, memory in bytes, pressure in thousandths of the time; null is unknown. `tasks` are those that
+// waited or were limited. kNotFound: the directory has no record of the node.
+Result<Json> node_record_json(const std::string& state_dir, const std::string& node, base::WallTime from,
+                              base::WallTime to);
+
+}  // namespace tidemark::cli

@@ -1,0 +1,75 @@
+#include "cli/node_record.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
+#include "base/text.h"
+#include "model/node_record.h"
+
+namespace tidemark::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+const base::WallTime kRecordTime = *base::parse_rfc3339("2026-11-23T12:00:00Z");
+
+model::NodeRecord line_at(base::WallTime time, std::string node) {
+  model::NodeRecord out;
+  out.time = time;
+  out.node = std::move(node);
+  out.over = 30s;
+  out.permit = "enforce";
+  out.cpus = 8;
+  out.cpu_milli = 5'200;
+  out.offline_milli = 2'100;
+  model::TaskRecord quiet, held;
+  quiet.source = held.source = "kubernetes";
+  quiet.name = "quiet";
+  held.ns = "shop";
+  held.name = "web-0";
+  held.cpu_pressure = 80;
+  out.tasks = {quiet, held};
+  return out;
+}
+
+class NodeRecordTest : public ::testing::Test {
+ protected:
+  NodeRecordTest() {
+    char name[] = "/tmp/tidemark-record-XXXXXX";
+    directory = ::mkdtemp(name);
+    std::ofstream file(directory + "/record.jsonl");
+    for (const auto& [age, node] : {std::pair{20min, "n1"}, {10min, "n1"}, {9min, "n2"}}) {
+      file << model::to_line(line_at(kRecordTime + -age, node)) << "\n";
+    }
+    file << "broken\n";
+  }
+  ~NodeRecordTest() override {
+    ::unlink((directory + "/record.jsonl").c_str());
+    ::rmdir(directory.c_str());
+  }
+  std::string directory;
+};
+
+TEST_F(NodeRecordTest, HasTheLinesOfTheNodeInTheTimeRange) {
+  const auto found = node_record_json(directory, "n1", kRecordTime + -15min, kRecordTime);
+  ASSERT_TRUE(found) << found.error().message;
+  ASSERT_EQ(found->member("records")->as_array().size(), 1U);
+  const Json& line = found->member("records")->as_array()[0];
+  EXPECT_EQ(line.at("used")->get_int(), 5'200);
+  EXPECT_TRUE(line.at("limit")->is_null()) << "unknown is not 0";
+  ASSERT_EQ(line.at("tasks")->as_array().size(), 1U) << "a quiet task is left out";
+  EXPECT_EQ(line.at("tasks")->as_array()[0].text_at("name"), "web-0");
+}
+
+TEST_F(NodeRecordTest, SaysThatThereIsNoRecordOfTheNode) {
+  const auto found = node_record_json(directory, "n3", kRecordTime + -15min, kRecordTime);
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().kind, ErrorKind::kNotFound);
+  EXPECT_FALSE(node_record_json("/nowhere", "n1", kRecordTime + -15min, kRecordTime));
+}
+
+}  // namespace
+}  // namespace tidemark::cli
