@@ -38,6 +38,7 @@ constexpr Command kCommands[] = {
     {"plan", "show the effect of new settings, per node and in total", main::run_plan},
     {"replay", "repeat recorded decisions and show the ones that differ", main::run_replay},
     {"console", "show the cluster on a web page on this machine", main::run_console},
+    {"top", "show the live state of the cluster in this terminal", main::run_top},
     {"check", "check whether nodes offer more than they have", nullptr, main::kHadoopProgram},
     {"list", "list the revisions of the settings and the current rollout", main::run_list},
     {"report", "show node states, pending changes, the progress of off, eviction budgets or evictions",

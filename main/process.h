@@ -93,6 +93,7 @@ int run_uninstall(const std::vector<std::string>& args);
 int run_undo(const std::vector<std::string>& args);
 int run_pause(const std::vector<std::string>& args);
 int run_resume(const std::vector<std::string>& args);
+int run_top(const std::vector<std::string>& args);
 int run_up(const std::vector<std::string>& args);
 int run_local(const std::vector<std::string>& args);
 int run_off(const std::vector<std::string>& args);

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/text.h"
-#include "base/utf8.h"
 #include "cli/local/tasks.h"
+#include "cli/screen.h"
 
 namespace tidemark::cli {
 namespace {
@@ -17,55 +17,6 @@ using base::cat;
 constexpr std::size_t kLabel = 5;   // columns before a bar
 constexpr std::size_t kAround = 4;  // its brackets, and two blanks behind it
 constexpr std::size_t kBarMin = 10, kBarMax = 60;
-constexpr char kIdle = '.', kLine = '|';
-
-std::string padded(std::string text, std::size_t width) {
-  if (text.size() < width) text.append(width - text.size(), ' ');
-  return text;
-}
-
-// Foreign names and reasons have other letters too; a column is a character.
-std::string cut(std::string_view text, std::size_t width) {
-  std::string_view left = text;
-  std::size_t columns = 0;
-  while (!left.empty() && columns < width) {
-    const std::size_t length = std::max<std::size_t>(base::utf8_length(left.data(), left.data() + left.size()), 1);
-    left.remove_prefix(length);
-    ++columns;
-  }
-  return std::string(text.substr(0, text.size() - left.size()));
-}
-
-struct BarPart {
-  char letter;
-  std::int64_t amount;
-};
-
-// value × width / total, rounded to the nearest; `width` where it is more.
-std::size_t columns_of(std::int64_t value, std::int64_t total, std::size_t width) {
-  if (total <= 0 || value <= 0) return 0;
-  const auto bounded = static_cast<unsigned __int128>(std::min(value, total));
-  const auto scale = static_cast<unsigned __int128>(total);
-  return static_cast<std::size_t>((bounded * width * 2 + scale) / (scale * 2));
-}
-
-// Each part ends where the sum of it and those before it does: roundings do not add up.
-std::string bar(const std::vector<BarPart>& parts, std::int64_t total, std::optional<std::int64_t> line,
-                std::size_t width) {
-  std::string out;
-  model::CpuMilli sum;  // holds at the ends of int64
-  for (const BarPart& part : parts) {
-    sum += model::CpuMilli{std::max<std::int64_t>(part.amount, 0)};
-    const std::size_t end = columns_of(sum.value, total, width);
-    if (end > out.size()) out.append(end - out.size(), part.letter);
-  }
-  out.append(width - out.size(), kIdle);
-  if (line) {
-    const std::size_t at = columns_of(*line, total, width);
-    out[std::min(at, width - 1)] = kLine;
-  }
-  return cat("[", out, "]");
-}
 
 std::int64_t share(std::int64_t total, std::int64_t percent) {
   return static_cast<std::int64_t>(static_cast<__int128>(total) * percent / 100);
@@ -99,12 +50,12 @@ void add_kind(const TopValues& values, const Kind& kind, std::optional<std::int6
     legend += cat(part.letter, " ", part.name, " ", kind.text(kind.of(part.used)), "  ");
   }
   legend += cat(
-      kIdle, " idle ",
+      kIdleLetter, " idle ",
       kind.text(std::max<std::int64_t>((model::CpuMilli{capacity} - model::CpuMilli{used_of(values, kind)}).value, 0)));
   const bool of_sold = &kind == &kCpu && values.line_cpu_of_sold;
-  if (percent) legend += cat("  ", kLine, of_sold ? " sold up to " : " line ", *percent, " %");
+  if (percent) legend += cat("  ", kLineLetter, of_sold ? " sold up to " : " line ", *percent, " %");
   const auto line = percent ? std::optional(share(capacity, *percent)) : std::nullopt;
-  out.push_back(cat(padded(std::string(kind.label), kLabel), bar(parts, capacity, line, bar_width), "  ",
+  out.push_back(cat(padded_to(std::string(kind.label), kLabel), bar_text(parts, capacity, line, bar_width), "  ",
                     sum_text(values, kind)));
   out.push_back(cat(std::string(kLabel, ' '), legend));
 }
@@ -133,13 +84,13 @@ void add_list(const List& list, std::size_t rows_max, std::vector<std::string>& 
   const std::size_t shown = list.rows.size() <= rows_max ? list.rows.size() : rows_max - 1;
   std::size_t name_width = 0, what_width = 0;
   for (std::size_t i = 0; i < shown; ++i) {
-    name_width = std::max(name_width, list.rows[i].name.size());
-    what_width = std::max(what_width, list.rows[i].what.size());
+    name_width = std::max(name_width, text_width(list.rows[i].name));
+    what_width = std::max(what_width, text_width(list.rows[i].what));
   }
   for (std::size_t i = 0; i < shown; ++i) {
     const TopRow& row = list.rows[i];
-    std::string line = cat("  ", padded(row.name, name_width), what_width == 0 ? "" : "  ",
-                           padded(row.what, what_width), row.why.empty() ? "" : "  ", one_line(row.why));
+    std::string line = cat("  ", padded_to(row.name, name_width), what_width == 0 ? "" : "  ",
+                           padded_to(row.what, what_width), row.why.empty() ? "" : "  ", one_line(row.why));
     line.erase(line.find_last_not_of(' ') + 1);
     out.push_back(std::move(line));
   }
@@ -193,7 +144,7 @@ std::vector<std::string> top_screen(const TopValues& values, std::size_t width, 
   }
   const std::string limit =
       values.offline_limit_milli ? cat("; it may use ", cores_text(*values.offline_limit_milli), " cores now") : "";
-  out.push_back(cat(padded("SOLD", kLabel), sold_text(values.batch), " to batch work", limit));
+  out.push_back(cat(padded_to("SOLD", kLabel), sold_text(values.batch), " to batch work", limit));
   if (!values.mid.none()) out.push_back(cat(std::string(kLabel, ' '), sold_text(values.mid), " to mid work"));
   out.emplace_back();
   const std::vector<List> lists{{"LIMITED", "none", values.limited},
@@ -205,7 +156,7 @@ std::vector<std::string> top_screen(const TopValues& values, std::size_t width, 
   const std::size_t rows = rows_that_fit(lists, room);
   for (const List& list : lists) add_list(list, rows, out);
   if (height != 0 && out.size() > height) out.resize(height);
-  for (std::string& line : out) line = cut(line, width);
+  for (std::string& line : out) line = cut_to(line, width);
   return out;
 }
 

@@ -14,8 +14,7 @@
 
 namespace tidemark::cli {
 
-inline constexpr std::size_t kTopWidthMin = 60;  // columns; in less lines are cut
-inline constexpr std::size_t kTopRowsMax = 10;   // of one list, where there is room
+inline constexpr std::size_t kTopRowsMax = 10;  // of one list, where there is room
 
 // One of who uses the machine, with its letter in the bars.
 struct TopPart {

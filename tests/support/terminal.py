@@ -14,8 +14,9 @@ import time
 from support.patience import PATIENCE_S
 
 OTHER_SCREEN, OWN_SCREEN = b"\x1b[?1049h", b"\x1b[?25h\x1b[?1049l"
-# As `tidemark local top` draws: from the first line on, each to its end, and nothing below.
+# As `tidemark top` and `tidemark local top` draw: from the first line on, each to its end, and nothing below.
 FRAME = re.compile(rb"\x1b\[H((?:(?!\x1b\[H).)*?)\x1b\[J", re.S)
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class Terminal:
@@ -29,10 +30,10 @@ class Terminal:
         os.close(self._keys)
 
     @contextlib.contextmanager
-    def start(self, *words: str):
+    def start(self, *words: str, env: dict | None = None):
         """The program owns the terminal, so it gets SIGWINCH on resize, and a typed ^C ends it. A failed block ends it too."""
         self.read = b""
-        with subprocess.Popen(["setsid", "--ctty", *words], stdin=self._side, stdout=self._side) as program:
+        with subprocess.Popen(["setsid", "--ctty", *words], stdin=self._side, stdout=self._side, env=env) as program:
             try:
                 yield program
             finally:
@@ -64,4 +65,4 @@ class Terminal:
     def screen(self) -> list[str]:
         """The lines of the last drawing."""
         frames = FRAME.findall(self.read)
-        return re.split(r"\r*\n", frames[-1].decode().replace("\x1b[K", "")) if frames else []
+        return re.split(r"\r*\n", COLOUR.sub("", frames[-1].decode()).replace("\x1b[K", "")) if frames else []
