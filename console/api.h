@@ -52,7 +52,8 @@ class Api {
 
   explicit Api(ApiParts parts)
       : parts_(std::move(parts)),
-        records_({parts_.loop, parts_.client, parts_.view, parts_.settings, std::move(parts_.files), std::move(parts_.past)}) {}
+        records_({parts_.loop, parts_.client, parts_.view, parts_.settings, std::move(parts_.files),
+                  std::move(parts_.past)}) {}
   net::Task<void> handle(net::HttpExchange& exchange);
 
  private:

@@ -18,6 +18,7 @@
 #include "base/yaml.h"
 #include "console/documents.h"
 #include "console/page.h"
+#include "console/testing/console_on_memory.h"
 #include "kube/memory/local_transport.h"
 #include "kube/memory/server.h"
 #include "model/annotations.h"
@@ -32,177 +33,10 @@ namespace {
 
 using namespace std::chrono_literals;
 using base::cat;
-
-constexpr std::string_view kMerge = "application/merge-patch+json";
-constexpr std::string_view kMetrics = "/apis/slo.koordinator.sh/v1alpha1/nodemetrics";
-constexpr std::string_view kMaps = "/api/v1/namespaces/koordinator-system/configmaps";
-constexpr std::string_view kJobs = "/api/v1/namespaces/jobs/pods";
-
-std::string read_file(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
-class ConsoleTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    server = std::move(*kube::memory::Server::open(loop, log, {}, nullptr));
-    admin = std::make_unique<kube::memory::LocalTransport>(loop, server->handler(), "test");
-    const Json crd =
-        *base::parse_yaml(read_file(base::testing::from_root("deploy/crds/slo.koordinator.sh_nodemetrics.yaml")));
-    must("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd);
-    must("POST", "/api/v1/namespaces", name_only("koordinator-system"));
-    must("POST", "/api/v1/namespaces", name_only("jobs"));
-  }
-  void TearDown() override {
-    browser.reset();
-    console.reset();
-  }
-
-  static Json name_only(std::string_view name) {
-    return Json::object({{"metadata", Json::object({{"name", Json(name)}})}});
-  }
-  net::HttpResponse call(std::string_view method, std::string_view target, const Json& body,
-                         std::string_view type = "application/json") {
-    net::HttpRequest request;
-    request.method = method;
-    request.target = target;
-    if (!body.is_null()) request.body = body.dump();
-    request.headers.set("content-type", type);
-    auto answer = net::testing::run_task(loop, admin->fetch(std::move(request), 10s));
-    return answer ? std::move(*answer) : net::HttpResponse{};
-  }
-  void must(std::string_view method, std::string_view target, const Json& body,
-            std::string_view type = "application/json") {
-    const auto answer = call(method, target, body, type);
-    EXPECT_TRUE(answer.status == 200 || answer.status == 201) << target << " " << answer.status << answer.body;
-  }
-  void node(std::string_view name, Json labels = Json::object(), std::string_view batch = "8000") {
-    Json object = name_only(name);
-    object["metadata"]["labels"] = std::move(labels);
-    must("POST", "/api/v1/nodes", object);
-    const Json capacity = Json::object({{"cpu", "32"}, {"memory", "128Gi"}, {"pods", "110"}});
-    Json allocatable = capacity;
-    allocatable["kubernetes.io/batch-cpu"] = Json(batch);
-    allocatable["kubernetes.io/batch-memory"] = Json("16Gi");
-    const Json ready = Json::array({Json::object({{"type", "Ready"}, {"status", "True"}, {"reason", "KubeletReady"}})});
-    must("PATCH", cat("/api/v1/nodes/", name, "/status"),
-         Json::object(
-             {{"status", Json::object({{"capacity", capacity}, {"allocatable", allocatable}, {"conditions", ready}})}}),
-         kMerge);
-  }
-  // The node uses 10 cores, 4 of them by an offline pod.
-  void report(std::string_view name, std::string_view offline_pod) {
-    Json object = name_only(name);
-    object["apiVersion"] = Json("slo.koordinator.sh/v1alpha1");
-    object["kind"] = Json("NodeMetric");
-    call("POST", kMetrics, object);
-    const auto used = [](std::string_view cpu, std::string_view memory) {
-      return Json::object({{"resources", Json::object({{"cpu", Json(cpu)}, {"memory", Json(memory)}})}});
-    };
-    const Json pods = Json::array({Json::object({{"namespace", "jobs"},
-                                                 {"name", Json(offline_pod)},
-                                                 {"qosClass", "BE"},
-                                                 {"priority", "koord-batch"},
-                                                 {"podUsage", used("4", "8Gi")}})});
-    must("PATCH", cat(kMetrics, "/", name, "/status"),
-         Json::object({{"status", Json::object({{"updateTime", Json(base::format_rfc3339(clock.wall()))},
-                                                {"nodeMetric", Json::object({{"nodeUsage", used("10", "40Gi")},
-                                                                             {"systemUsage", used("1", "2Gi")}})},
-                                                {"podsMetric", pods}})}}),
-         kMerge);
-  }
-  void task(std::string_view name, std::string_view on, std::string_view phase = "Running") {
-    Json object = name_only(name);
-    object["metadata"]["labels"] = Json::object({{"koordinator.sh/qosClass", "BE"}, {"tidemark.io/class", "spark"}});
-    Json container = Json::object({{"name", "c"}, {"image", "i"}});
-    container["resources"] = Json::object(
-        {{"requests", Json::object({{"kubernetes.io/batch-cpu", "5000"}, {"kubernetes.io/batch-memory", "8Gi"}})}});
-    object["spec"] = Json::object({{"containers", Json::array({std::move(container)})}});
-    if (!on.empty()) object["spec"]["nodeName"] = Json(on);
-    must("POST", kJobs, object);
-    must("PATCH", cat(kJobs, "/", name, "/status"), Json::object({{"status", Json::object({{"phase", Json(phase)}})}}),
-         kMerge);
-  }
-  void map(std::string_view name, std::string_view key, std::string_view text) {
-    Json object = name_only(name);
-    object["data"] = Json::object({{key, Json(text)}});
-    must("POST", kMaps, object);
-  }
-
-  Result<void> start(std::string listen = "127.0.0.1:0") {
-    transport = std::make_unique<kube::memory::LocalTransport>(loop, server->handler(), "console");
-    client = std::make_unique<kube::Client>(
-        loop, *transport, [] { return std::string(); },
-        kube::ClientConfig{.queries_per_second = 10'000, .burst = 10'000, .user_agent = "test", .read_only = true},
-        base::Random(1));
-    ConsoleOptions options;
-    options.listen = std::move(listen);
-    options.cluster = "a test";
-    TM_TRY(console, Console::make(loop, *client, log, metrics, base::Random(2), std::move(options)));
-    console->start();
-    net::HttpClientConfig config;
-    config.url = *net::parse_url(console->url());
-    browser = std::make_unique<net::HttpClient>(loop, nullptr, std::move(config));
-    return {};
-  }
-
-  net::HttpResponse get(std::string_view target, net::Headers headers = {}, std::string_view method = "GET") {
-    net::HttpRequest request;
-    request.method = method;
-    request.target = target;
-    request.headers = std::move(headers);
-    auto answer = net::testing::run_task(loop, browser->fetch(std::move(request), 30s));
-    EXPECT_TRUE(answer) << answer.error().message;
-    return answer ? std::move(*answer) : net::HttpResponse{};
-  }
-  // The answer to these bytes, at least its head.
-  std::string raw(std::string_view bytes) {
-    auto connected = net::testing::run_task(
-        loop, net::connect(loop, nullptr, *net::parse_url(console->url()), nullptr, std::chrono::seconds(10)));
-    if (!connected) return connected.error().message;
-    net::testing::Endpoint endpoint(std::move(*connected));
-    endpoint.connection->write(bytes);
-    net::testing::run_real_until(
-        loop, [&] { return endpoint.ends > 0 || endpoint.got.find("\r\n\r\n") != std::string::npos; });
-    return endpoint.got;
-  }
-  Json read(std::string_view target) {
-    const auto answer = get(target);
-    EXPECT_EQ(answer.status, 200) << answer.body;
-    return Json::parse(answer.body).value_or(Json());
-  }
-  // Until the document meets the condition: the view is computed once a second.
-  template <class Condition>
-  Json read_until(std::string_view target, Condition&& condition) {
-    Json found;
-    for (int i = 0; i < 40; ++i) {
-      found = read(target);
-      if (condition(found)) return found;
-      net::testing::run_task(loop, wait(250ms));
-    }
-    ADD_FAILURE() << target << ": " << found.dump();
-    return found;
-  }
-  net::Task<void> wait(base::Duration time) { co_await loop.sleep(time); }
-  static std::int64_t number(const Json& value, auto... path) {
-    const Json* found = value.at(path...);
-    return found == nullptr ? -1 : found->get_int().value_or(-1);
-  }
-  static const Json& column(const Json& nodes, std::string_view name, std::size_t row) {
-    return nodes.at("columns", name)->as_array().at(row);
-  }
-
-  base::SystemClock clock;
-  net::EventLoop loop{clock};
-  base::Registry metrics;
-  base::Log log{clock, {base::LogLevel::kError, base::LogFormat::kText, [](std::string_view) {}}};
-  std::unique_ptr<kube::memory::Server> server;
-  std::unique_ptr<kube::memory::LocalTransport> admin, transport;
-  std::unique_ptr<kube::Client> client;
-  std::unique_ptr<Console> console;
-  std::unique_ptr<net::HttpClient> browser;
-};
+using testing::kJobs;
+using testing::kMaps;
+using testing::kMerge;
+using ConsoleTest = testing::ConsoleTest;
 
 TEST_F(ConsoleTest, ShowsNodesAsColumns) {
   node("n1");
@@ -224,17 +58,6 @@ TEST_F(ConsoleTest, ShowsNodesAsColumns) {
   EXPECT_EQ(column(nodes, "cpuSold", 0), Json(5'000));
   EXPECT_EQ(column(nodes, "cpuLine", 0), Json(60));
   EXPECT_EQ(column(nodes, "tasks", 0), Json(1));
-}
-
-TEST_F(ConsoleTest, SumsTheUseOfOfflineWorkAsGain) {
-  node("n1");
-  task("t1", "n1");
-  report("n1", "t1");
-  ASSERT_TRUE(start());
-  const Json summary =
-      read_until("/api/v1/summary", [](const Json& each) { return number(each, "gain", "coreSeconds") >= 4; });
-  EXPECT_LE(number(summary, "gain", "coreSeconds"), 4 * 15) << "four cores for some seconds";
-  EXPECT_TRUE(summary.at("gain", "price")->is_null());
 }
 
 TEST_F(ConsoleTest, ShowsANodeWithoutReportAsUnknown) {
@@ -300,114 +123,6 @@ TEST_F(ConsoleTest, ShowsOneNodeWithExplanationTasksAndUse) {
   EXPECT_EQ(number(shown, "cpu"), 5'000);
   EXPECT_EQ(number(shown, "cpuUsed"), 4'000);
   EXPECT_EQ(get("/api/v1/nodes/nowhere").status, 404);
-}
-
-TEST_F(ConsoleTest, CountsOfflineTasksByClass) {
-  node("n1");
-  task("t1", "n1");
-  task("t2", "", "Pending");
-  Json online = name_only("web");
-  online["spec"] = Json::object({{"containers", Json::array({Json::object({{"name", "c"}, {"image", "i"}})})}});
-  must("POST", kJobs, online);
-  ASSERT_TRUE(start());
-  const Json offline = read_until("/api/v1/offline", [](const Json& each) {
-    return number(each, "total") >= 2 && number(each.member("classes")->as_array().at(0), "availableCpu") >= 0;
-  });
-  const Json& spark = offline.member("classes")->as_array().at(0);
-  EXPECT_EQ(spark.text_at("name"), "spark");
-  EXPECT_EQ(number(spark, "running"), 1);
-  EXPECT_EQ(number(spark, "waiting"), 1);
-  EXPECT_EQ(number(spark, "availableCpu"), 3'000) << "8 cores are offered, t1 requests 5";
-  EXPECT_EQ(number(spark, "nodesOff"), 0);
-  EXPECT_EQ(number(read("/api/v1/offline?phase=waiting"), "total"), 1);
-  EXPECT_EQ(get("/api/v1/offline?phase=later").status, 400);
-}
-
-TEST_F(ConsoleTest, CountsEvictionsAlsoOfPodsThatAreGone) {
-  node("n1");
-  task("t1", "n1");
-  ASSERT_TRUE(start());
-  read_until("/api/v1/offline", [](const Json& each) { return number(each, "total") == 1; });
-  const Json target = Json::object({{"type", "DisruptionTarget"},
-                                    {"status", "True"},
-                                    {"reason", "EvictionByEvictionAPI"},
-                                    {"lastTransitionTime", "2026-11-20T13:00:00Z"}});
-  const Json status = Json::object({{"startTime", "2026-11-20T12:00:00Z"}, {"conditions", Json::array({target})}});
-  must("PATCH", cat(kJobs, "/t1/status"), Json::object({{"status", status}}), kMerge);
-  const auto evicted = [](const Json& each) {
-    return number(each.member("classes")->as_array().at(0), "evicted") == 1;
-  };
-  read_until("/api/v1/offline", evicted);
-  EXPECT_EQ(call("DELETE", cat(kJobs, "/t1?gracePeriodSeconds=0"), Json()).status, 200);
-  const Json gone = read_until("/api/v1/offline", [](const Json& each) { return number(each, "total") == 0; });
-  const Json& spark = gone.member("classes")->as_array().at(0);
-  EXPECT_EQ(number(spark, "evicted"), 1);
-  EXPECT_EQ(number(spark, "lostCoreSeconds"), 5 * 3600) << "five cores for an hour";
-  const Json& job = gone.member("mostEvicted")->as_array().at(0);
-  EXPECT_EQ(job.text_at("namespace"), "jobs");
-  EXPECT_EQ(number(job, "last"), 1'795'179'600);
-}
-
-TEST_F(ConsoleTest, NamesAbnormalTasks) {
-  node("n1");
-  task("good", "n1");
-  task("bad", "n1", "Failed");
-  task("loops", "n1");
-  const Json waiting =
-      Json::object({{"waiting", Json::object({{"reason", "CrashLoopBackOff"}, {"message", "back-off"}})}});
-  const Json container = Json::object({{"name", "c"}, {"state", waiting}});
-  must("PATCH", cat(kJobs, "/loops/status"),
-       Json::object({{"status", Json::object({{"containerStatuses", Json::array({container})}})}}), kMerge);
-  ASSERT_TRUE(start());
-  const Json found =
-      read_until("/api/v1/offline?phase=abnormal", [](const Json& each) { return number(each, "total") == 2; });
-  std::map<std::string, std::string> words;
-  for (const Json& each : found.member("tasks")->as_array()) {
-    words[std::string(each.text_at("name"))] = each.text_at("abnormal");
-    if (each.text_at("name") == "loops") EXPECT_EQ(each.text_at("why"), "CrashLoopBackOff: back-off");
-  }
-  EXPECT_EQ(words, (std::map<std::string, std::string>{{"bad", "failed"}, {"loops", "restarts"}}));
-  EXPECT_EQ(number(found.member("classes")->as_array().at(0), "abnormal"), 2);
-}
-
-TEST_F(ConsoleTest, ShowsOnlineWorkloadsWithTheirPods) {
-  node("n1");
-  Json pod = name_only("web-0");
-  pod["metadata"]["labels"] = Json::object({{"tidemark.io/business", "shop"}});
-  pod["metadata"]["ownerReferences"] = Json::array({Json::object({{"apiVersion", "apps/v1"},
-                                                                  {"kind", "StatefulSet"},
-                                                                  {"name", "web"},
-                                                                  {"uid", "00000000-0000-0000-0000-000000000001"},
-                                                                  {"controller", true}})});
-  Json container = Json::object({{"name", "c"}, {"image", "i"}});
-  container["resources"] = Json::object({{"requests", Json::object({{"cpu", "2"}, {"memory", "4Gi"}})}});
-  pod["spec"] = Json::object({{"nodeName", "n1"}, {"containers", Json::array({std::move(container)})}});
-  must("POST", kJobs, pod);
-  must("PATCH", cat(kJobs, "/web-0/status"), Json::object({{"status", Json::object({{"phase", "Running"}})}}), kMerge);
-  task("t1", "n1");
-  report("n1", "web-0");  // a report has the pod, whatever its class
-  ASSERT_TRUE(start());
-  const Json all = read("/api/v1/online");
-  ASSERT_EQ(all.member("workloads")->as_array().size(), 1U) << "t1 is offline work: " << all.dump();
-  const Json& web = all.member("workloads")->as_array()[0];
-  EXPECT_EQ(web.text_at("name"), "jobs/StatefulSet/web");
-  EXPECT_EQ(web.text_at("business"), "shop");
-  EXPECT_EQ(number(web, "cpuUsed"), 4'000);
-  EXPECT_EQ(number(web, "cpuRequest"), 2'000);
-  EXPECT_EQ(number(web, "hoursSeen"), 0);
-  EXPECT_TRUE(web.member("cpuP95")->as_array().at(0).is_null()) << "no profile is stored";
-  const Json one = read("/api/v1/online?workload=jobs/StatefulSet/web");
-  EXPECT_EQ(one.member("workloads")->as_array().at(0).member("members")->as_array().at(0).text_at("node"), "n1");
-  EXPECT_EQ(get("/api/v1/online?workload=web").status, 400);
-}
-
-TEST_F(ConsoleTest, PastWithoutFilesIsUnknownAndNoError) {
-  ASSERT_TRUE(start());
-  for (const std::string_view what : {"offer?node=n1", "record?node=n1", "incident?namespace=shop&name=web-0"}) {
-    EXPECT_TRUE(read(cat("/api/v1/past/", what)).text_at("unknown").contains("this console was given no")) << what;
-  }
-  EXPECT_EQ(get("/api/v1/past/record?node=n1&from=5&to=4").status, 400);
-  EXPECT_EQ(get("/api/v1/past/record?node=n1&to=never").status, 400);
 }
 
 TEST_F(ConsoleTest, CompressesAnswersForClientsThatAcceptIt) {

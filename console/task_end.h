@@ -1,4 +1,4 @@
-// Ends one offline pod by the Eviction API, with the rights of the person who asks. A PodDisruptionBudget may refuse.
+// Ends one offline pod by the Eviction API, with the rights of a person. A PodDisruptionBudget may refuse.
 #pragma once
 
 #include "base/clock.h"

@@ -1,0 +1,141 @@
+// The answers about work: offline tasks, evictions, online services, gain, and the past without files.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "console/testing/console_on_memory.h"
+
+namespace tidemark::console {
+namespace {
+
+using base::cat;
+using testing::kJobs;
+using testing::kMerge;
+class ConsoleWork : public testing::ConsoleTest {};
+
+TEST_F(ConsoleWork, CountsOfflineTasksByClass) {
+  node("n1");
+  task("t1", "n1");
+  task("t2", "", "Pending");
+  Json online = name_only("web");
+  online["spec"] = Json::object({{"containers", Json::array({Json::object({{"name", "c"}, {"image", "i"}})})}});
+  must("POST", kJobs, online);
+  ASSERT_TRUE(start());
+  const Json offline = read_until("/api/v1/offline", [](const Json& each) {
+    return number(each, "total") >= 2 && number(each.member("classes")->as_array().at(0), "availableCpu") >= 0;
+  });
+  const Json& spark = offline.member("classes")->as_array().at(0);
+  EXPECT_EQ(spark.text_at("name"), "spark");
+  EXPECT_EQ(number(spark, "running"), 1);
+  EXPECT_EQ(number(spark, "waiting"), 1);
+  EXPECT_EQ(number(spark, "availableCpu"), 3'000) << "8 cores are offered, t1 requests 5";
+  EXPECT_EQ(number(spark, "nodesOff"), 0);
+  EXPECT_EQ(number(read("/api/v1/offline?phase=waiting"), "total"), 1);
+  EXPECT_EQ(get("/api/v1/offline?phase=later").status, 400);
+}
+
+TEST_F(ConsoleWork, CountsEvictionsAlsoOfPodsThatAreGone) {
+  node("n1");
+  task("t1", "n1");
+  ASSERT_TRUE(start());
+  read_until("/api/v1/offline", [](const Json& each) { return number(each, "total") == 1; });
+  const Json target = Json::object({{"type", "DisruptionTarget"},
+                                    {"status", "True"},
+                                    {"reason", "EvictionByEvictionAPI"},
+                                    {"lastTransitionTime", "2026-11-20T13:00:00Z"}});
+  const Json status = Json::object({{"startTime", "2026-11-20T12:00:00Z"}, {"conditions", Json::array({target})}});
+  must("PATCH", cat(kJobs, "/t1/status"), Json::object({{"status", status}}), kMerge);
+  const auto evicted = [](const Json& each) {
+    return number(each.member("classes")->as_array().at(0), "evicted") == 1;
+  };
+  read_until("/api/v1/offline", evicted);
+  EXPECT_EQ(call("DELETE", cat(kJobs, "/t1?gracePeriodSeconds=0"), Json()).status, 200);
+  const Json gone = read_until("/api/v1/offline", [](const Json& each) { return number(each, "total") == 0; });
+  const Json& spark = gone.member("classes")->as_array().at(0);
+  EXPECT_EQ(number(spark, "evicted"), 1);
+  EXPECT_EQ(number(spark, "lostCoreSeconds"), 5 * 3600) << "five cores for an hour";
+  const Json& job = gone.member("mostEvicted")->as_array().at(0);
+  EXPECT_EQ(job.text_at("namespace"), "jobs");
+  EXPECT_EQ(number(job, "last"), 1'795'179'600);
+}
+
+TEST_F(ConsoleWork, NamesAbnormalTasks) {
+  node("n1");
+  task("good", "n1");
+  task("bad", "n1", "Failed");
+  task("loops", "n1");
+  const Json waiting =
+      Json::object({{"waiting", Json::object({{"reason", "CrashLoopBackOff"}, {"message", "back-off"}})}});
+  const Json container = Json::object({{"name", "c"}, {"state", waiting}});
+  must("PATCH", cat(kJobs, "/loops/status"),
+       Json::object({{"status", Json::object({{"containerStatuses", Json::array({container})}})}}), kMerge);
+  ASSERT_TRUE(start());
+  const Json found =
+      read_until("/api/v1/offline?phase=abnormal", [](const Json& each) { return number(each, "total") == 2; });
+  std::map<std::string, std::string> words;
+  for (const Json& each : found.member("tasks")->as_array()) {
+    words[std::string(each.text_at("name"))] = each.text_at("abnormal");
+    if (each.text_at("name") == "loops") EXPECT_EQ(each.text_at("why"), "CrashLoopBackOff: back-off");
+  }
+  EXPECT_EQ(words, (std::map<std::string, std::string>{{"bad", "failed"}, {"loops", "restarts"}}));
+  EXPECT_EQ(number(found.member("classes")->as_array().at(0), "abnormal"), 2);
+}
+
+TEST_F(ConsoleWork, ShowsOnlineWorkloadsWithTheirPods) {
+  node("n1");
+  Json pod = name_only("web-0");
+  pod["metadata"]["labels"] = Json::object({{"tidemark.io/business", "shop"}});
+  pod["metadata"]["ownerReferences"] = Json::array({Json::object({{"apiVersion", "apps/v1"},
+                                                                  {"kind", "StatefulSet"},
+                                                                  {"name", "web"},
+                                                                  {"uid", "00000000-0000-0000-0000-000000000001"},
+                                                                  {"controller", true}})});
+  Json container = Json::object({{"name", "c"}, {"image", "i"}});
+  container["resources"] = Json::object({{"requests", Json::object({{"cpu", "2"}, {"memory", "4Gi"}})}});
+  pod["spec"] = Json::object({{"nodeName", "n1"}, {"containers", Json::array({std::move(container)})}});
+  must("POST", kJobs, pod);
+  must("PATCH", cat(kJobs, "/web-0/status"), Json::object({{"status", Json::object({{"phase", "Running"}})}}), kMerge);
+  task("t1", "n1");
+  report("n1", "web-0");  // a report has the pod, whatever its class
+  ASSERT_TRUE(start());
+  const Json all = read("/api/v1/online");
+  ASSERT_EQ(all.member("workloads")->as_array().size(), 1U) << "t1 is offline work: " << all.dump();
+  const Json& web = all.member("workloads")->as_array()[0];
+  EXPECT_EQ(web.text_at("name"), "jobs/StatefulSet/web");
+  EXPECT_EQ(web.text_at("business"), "shop");
+  EXPECT_EQ(number(web, "cpuUsed"), 4'000);
+  EXPECT_EQ(number(web, "cpuRequest"), 2'000);
+  EXPECT_EQ(number(web, "hoursSeen"), 0);
+  EXPECT_TRUE(web.member("cpuP95")->as_array().at(0).is_null()) << "no profile is stored";
+  const Json one = read("/api/v1/online?workload=jobs/StatefulSet/web");
+  EXPECT_EQ(one.member("workloads")->as_array().at(0).member("members")->as_array().at(0).text_at("node"), "n1");
+  EXPECT_EQ(get("/api/v1/online?workload=web").status, 400);
+}
+
+TEST_F(ConsoleWork, PastWithoutFilesIsUnknownAndNoError) {
+  ASSERT_TRUE(start());
+  for (const std::string_view what : {"offer?node=n1", "record?node=n1", "incident?namespace=shop&name=web-0"}) {
+    EXPECT_TRUE(read(cat("/api/v1/past/", what)).text_at("unknown").contains("this console was given no")) << what;
+  }
+  EXPECT_EQ(get("/api/v1/past/record?node=n1&from=5&to=4").status, 400);
+  EXPECT_EQ(get("/api/v1/past/record?node=n1&to=never").status, 400);
+}
+
+TEST_F(ConsoleWork, SumsTheUseOfOfflineWorkAsGain) {
+  node("n1");
+  task("t1", "n1");
+  report("n1", "t1");
+  ASSERT_TRUE(start());
+  const Json summary =
+      read_until("/api/v1/summary", [](const Json& each) { return number(each, "gain", "coreSeconds") >= 4; });
+  EXPECT_LE(number(summary, "gain", "coreSeconds"), 4 * 15) << "four cores for some seconds";
+  EXPECT_TRUE(summary.at("gain", "price")->is_null());
+}
+
+}  // namespace
+}  // namespace tidemark::console
