@@ -54,6 +54,7 @@ std::optional<ReadAccess> read_access(std::string_view what, const ViewOptions& 
   if (what.starts_with("orders")) {
     return ReadAccess{"get", "configmaps", settings.config_namespace, std::string(operate::kOffProgressName)};
   }
+  if (what == "offline" || what == "online") return ReadAccess{"list", "pods", "", ""};
   if (what == "decisions" || what == "yarn") return ReadAccess{"list", "events", "", ""};
   return std::nullopt;
 }
