@@ -61,7 +61,7 @@ void Evicting::observe(const Measured& measured, const std::shared_ptr<const Tas
                        .permit = permits.permits[kIndex],
                        .yarn_preempts = take_back_.heard()});
   beside_.protect.tell_eviction(controller_.says(), lines_.says());
-  if (acts_) left_overs_.observe(stands.evicts, *tasks);  // an order of a person applies in each mode
+  if (acts_) left_overs_.observe(permits.evicts, *tasks);  // an order of a person applies in each mode
   ends_.observe(tasks, word && report_);
 }
 
