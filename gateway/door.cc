@@ -1,5 +1,6 @@
 #include "gateway/door.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/text.h"
@@ -39,11 +40,17 @@ Result<void> read_conf(std::string_view field, const Json& value, SparkJob& job)
   return {};
 }
 
+void respond(net::HttpExchange& exchange, DoorAnswer answer) {
+  answer.headers.set("content-type", "application/json");
+  exchange.respond(answer.status, std::move(answer.headers), net::make_buffer(answer.body.dump()));
+}
+
 void respond(net::HttpExchange& exchange, int status, const Json& body) {
   exchange.respond(status, "application/json", body.dump());
 }
 
 Refusal refusal_of(const Error& error) {
+  if (error.code >= 400 && error.code < 500) return {error.code, error.message};
   switch (error.kind) {
     case ErrorKind::kNotFound:
       return {404, error.message};
@@ -60,6 +67,73 @@ Refusal refusal_of(const Error& error) {
     default:
       return {500, error.message};
   }
+}
+
+Error error_of(int status, std::string message) {
+  return {ErrorKind::kInvalid, std::move(message), status, 0};
+}
+
+net::Task<Result<std::string>> read_body(net::HttpExchange& exchange, std::size_t bytes_max) {
+  auto body = co_await exchange.body(bytes_max);
+  if (body) co_return body;
+  const int status = body.error().kind == ErrorKind::kExhausted ? 413 : 408;
+  co_return fail(error_of(status, std::move(body).error().message));
+}
+
+Slice slice_of(const net::Target& target) {
+  Slice out;
+  if (const auto from = base::parse_int(target.get("from")); from && *from >= 0) out.from = from;
+  out.size = std::clamp<std::int64_t>(base::parse_int(target.get("size")).value_or(kPageDefault), 0, kPageMax);
+  return out;
+}
+
+net::Task<void> BatchesDoor::handle(net::HttpExchange& exchange) {
+  respond(exchange, co_await answer(exchange));
+}
+
+net::Task<DoorAnswer> BatchesDoor::answer(net::HttpExchange& exchange) {
+  const auto target = net::parse_target(exchange.head().target);
+  if (!target) co_return refuse(error_of(400, std::string(words_.bad_request)));
+  std::string_view rest = std::string_view(target->path).substr(words_.path.size());
+  if (rest.starts_with('/')) rest.remove_prefix(1);
+  if (!rest.empty()) co_return co_await one(exchange, *target, rest);
+  if (exchange.head().method == "POST") co_return co_await create(exchange);
+  if (exchange.head().method == "GET") co_return co_await list(*target);
+  co_return refuse(error_of(405, std::string(words_.not_allowed)));
+}
+
+net::Task<DoorAnswer> BatchesDoor::create(net::HttpExchange& exchange) {
+  auto key = idempotency_key(exchange);
+  if (!key) co_return refuse(key.error());
+  auto request = co_await read(exchange);
+  if (!request) co_return refuse(request.error());
+  if (request->key.empty()) request->key = *std::move(key);
+  const auto added = co_await runs_.add(std::move(request->job), std::move(request->key));
+  if (!added) co_return refuse(added.error());
+  co_return created(*added);
+}
+
+net::Task<DoorAnswer> BatchesDoor::list(const net::Target& target) {
+  auto filter = filter_of(target);
+  if (!filter) co_return refuse(filter.error());
+  const Slice slice = slice_of(target);
+  const auto page = co_await runs_.page(slice.from.value_or(0), slice.size, *std::move(filter));
+  if (!page) co_return refuse(page.error());
+  co_return listed(slice.from.value_or(0), *page);
+}
+
+net::Task<DoorAnswer> BatchesDoor::one(net::HttpExchange& exchange, const net::Target& target, std::string_view rest) {
+  const auto slash = rest.find('/');
+  const std::string name(slash == std::string_view::npos ? "" : rest.substr(slash + 1));
+  const std::string method = exchange.head().method;
+  const auto found = co_await find(std::string(rest.substr(0, slash)));
+  if (!found) co_return refuse(found.error());
+  if (method == "DELETE" && name.empty()) co_return co_await cancel(*found);
+  if (method != "GET") co_return refuse(error_of(405, std::string(words_.not_allowed)));
+  if (name.empty()) co_return shown(*found);
+  auto answer = co_await part(*found, name, slice_of(target));
+  if (answer) co_return *std::move(answer);
+  co_return refuse(error_of(404, std::string(words_.not_found)));
 }
 
 Result<std::string> idempotency_key(const net::HttpExchange& exchange) {

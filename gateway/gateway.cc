@@ -5,6 +5,8 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "gateway/authentication.h"
+#include "gateway/door.h"
 #include "gateway/file_store.h"
 #include "gateway/kubernetes_side.h"
 #include "gateway/kyuubi.h"
@@ -14,6 +16,7 @@
 #include "gateway/sqlite_store.h"
 #include "gateway/uploads.h"
 #include "gateway/yarn_side.h"
+#include "net/admin.h"
 #include "net/http_server.h"
 #include "net/loopback.h"
 
@@ -23,6 +26,7 @@ namespace {
 using base::cat;
 
 constexpr base::Duration kDrainLimit = std::chrono::seconds(5);
+constexpr std::string_view kNotReady = "the gateway still reads its store";
 constexpr std::string_view kSwitchPath = "/tidemark/v1/switch";
 constexpr std::size_t kSwitchBodyMax = 1024;
 
@@ -34,19 +38,22 @@ class RunningGateway final : public Gateway {
  public:
   RunningGateway(net::EventLoop& loop, Rim rim, base::Log log, base::Registry& metrics, base::Random random,
                  GatewayOptions options, std::unique_ptr<Store> store, std::unique_ptr<FileStore> archive,
-                 std::unique_ptr<FileStore> uploads, std::unique_ptr<Celeborn> celeborn)
-      : log_(std::move(log)),
+                 std::unique_ptr<FileStore> uploads, std::unique_ptr<Celeborn> celeborn,
+                 std::unique_ptr<Authentication> authentication)
+      : loop_(loop),
+        log_(std::move(log)),
         metrics_(metrics),
         store_(std::move(store)),
         archive_(std::move(archive)),
         celeborn_(std::move(celeborn)),
+        authentication_(std::move(authentication)),
+        audit_(std::move(rim.audit)),
         runs_(loop, *store_, log_, random.fork(), options.runs),
-        livy_(runs_),
         uploads_(loop, log_, std::move(uploads), options.uploads_keep),
-        kyuubi_(runs_, &uploads_),
-        spark_applications_(runs_),
-        run_api_(runs_),
         scope_(loop) {
+    if (authentication_) {
+      runs_.limit([this](std::string_view business) { return authentication_->rules()->quota_of(business); });
+    }
     const auto is_live = [this](std::int64_t run, std::int64_t attempt) { return runs_.is_live(run, attempt); };
     const auto on_change = [this](std::int64_t run) { runs_.wake(run); };
     Sides sides{};
@@ -69,16 +76,16 @@ class RunningGateway final : public Gateway {
     runs_.logs().use_archive(archive_.get());
   }
 
-  Result<void> listen(net::EventLoop& loop, const std::string& address) {
-    if (!net::is_loopback_host(address)) {
-      return fail(ErrorKind::kInvalid, "--listen ", address,
-                  ": the gateway does not authenticate its callers yet, so it serves only this machine; use "
-                  "127.0.0.1:PORT");
-    }
+  Result<void> listen(const GatewayOptions& options) {
+    TM_TRY_VOID(check_exposure(options));
     net::HttpServerConfig config;
-    config.listen = address;
-    TM_TRY(server_, net::HttpServer::listen(loop, log_, std::move(config),
+    config.listen = options.listen;
+    tls_ = !options.tls_cert_file.empty();
+    if (tls_) config.tls = {{"", options.tls_cert_file}, {"", options.tls_key_file}, {}, false};
+    TM_TRY(server_, net::HttpServer::listen(loop_, log_, std::move(config),
                                             [this](net::HttpExchange& exchange) { return handle(exchange); }));
+    TM_TRY(admin_, net::serve_admin(loop_, log_, options.metrics_addr, metrics_,
+                                    [this] { return ready_ ? std::string() : std::string(kNotReady); }));
     log_.info("gateway serves", {{"address", server_->address()}});
     return {};
   }
@@ -102,45 +109,92 @@ class RunningGateway final : public Gateway {
     ready_ = true;
   }
 
-  // Pages of other sites must not submit jobs from a browser on this machine.
-  static bool is_foreign(const net::HttpRequest& request) {
+  // Without authentication, other machines could submit jobs; without TLS, others could read the tokens.
+  static Result<void> check_exposure(const GatewayOptions& options) {
+    const bool tls = !options.tls_cert_file.empty();
+    if (tls == options.tls_key_file.empty()) {
+      return fail(ErrorKind::kInvalid, "--tls-cert-file and --tls-key-file go together");
+    }
+    if (!options.spnego_keytab.empty() && (!tls || options.access_file.empty())) {
+      return fail(ErrorKind::kInvalid, "--spnego-keytab needs --access-file, --tls-cert-file and --tls-key-file");
+    }
+    if (net::is_loopback_host(options.listen) || (tls && !options.access_file.empty())) return {};
+    return fail(ErrorKind::kInvalid, "--listen ", options.listen,
+                ": another machine could reach it, which needs --access-file, --tls-cert-file and --tls-key-file; "
+                "without them use 127.0.0.1:PORT");
+  }
+
+  // Pages of other sites must not submit jobs from a browser, with the rights of this machine or with a ticket of its
+  // user. Without authentication, `Host` must name this machine: a page can let its own name point here.
+  bool is_foreign(const net::HttpRequest& request) const {
     const std::string_view host = request.headers.get("host");
     const std::string_view origin = request.headers.get("origin");
-    return !net::is_loopback_host(host) || (!origin.empty() && origin != cat("http://", host));
+    if (!authentication_ && !net::is_loopback_host(host)) return true;
+    return !origin.empty() && origin != cat(tls_ ? "https://" : "http://", host);
+  }
+
+  // In the form of the API.
+  void refuse(net::HttpExchange& exchange, const std::string& path, const Error& error) const {
+    DoorAnswer answer = Kyuubi::serves(path)              ? Kyuubi::refusal(error)
+                        : SparkApplications::serves(path) ? SparkApplications::refusal(error)
+                                                          : Livy::refusal(error);
+    if (answer.status == 401 && authentication_) {
+      for (const auto& challenge : authentication_->challenges()) answer.headers.add("www-authenticate", challenge);
+    }
+    respond(exchange, std::move(answer));
   }
 
   net::Task<void> handle(net::HttpExchange& exchange) {
     const std::string path = exchange.head().target.substr(0, exchange.head().target.find('?'));
     if (is_foreign(exchange.head())) {
-      exchange.respond(403, "application/json",
-                       R"({"msg":"the gateway serves only this machine, and no pages of other sites"})");
+      refuse(exchange, path, error_of(403, "requests for another host, or of pages of other sites, are refused"));
     } else if (path == "/healthz") {
       exchange.respond(200, "text/plain", "ok\n");
-    } else if (path == "/metrics") {
-      exchange.respond(200, "text/plain; version=0.0.4", metrics_.text());
     } else if (!ready_) {
-      exchange.respond(503, "application/json", R"({"msg":"the gateway still reads its store"})");
+      refuse(exchange, path, {ErrorKind::kExhausted, std::string(kNotReady), 0, 0});
     } else if (path == "/readyz") {
       exchange.respond(200, "text/plain", "ok\n");
-    } else if (Livy::serves(path)) {
-      co_await livy_.handle(exchange);
+    } else if (!authentication_) {
+      co_await serve(exchange, path, {.user = "", .business = "", .admin = true}, nullptr);
+    } else {
+      const auto authenticated = co_await authentication_->authenticate(exchange.head());
+      if (!authenticated) {
+        refuse(exchange, path, authenticated.error());
+        co_return;
+      }
+      AnswerWithProof proved(exchange, authenticated->proof);
+      co_await serve(proved, path, authenticated->caller, authentication_->rules());
+    }
+  }
+
+  net::Task<void> serve(net::HttpExchange& exchange, const std::string& path, Caller caller,
+                        std::shared_ptr<const AccessRules> rules) {
+    RunsOfCaller runs(runs_, {&loop_.clock(), std::move(rules), audit_}, std::move(caller));
+    if (Livy::serves(path)) {
+      Livy livy(std::move(runs));
+      co_await livy.handle(exchange);
     } else if (Kyuubi::serves(path)) {
-      co_await kyuubi_.handle(exchange);
+      Kyuubi kyuubi(std::move(runs), &uploads_);
+      co_await kyuubi.handle(exchange);
     } else if (SparkApplications::serves(path)) {
-      co_await spark_applications_.handle(exchange);
+      SparkApplications objects(std::move(runs));
+      co_await objects.handle(exchange);
     } else if (Uploads::serves(path)) {
       co_await uploads_.handle(exchange);
     } else if (RunApi::serves(path)) {
-      co_await run_api_.handle(exchange);
+      RunApi api(std::move(runs));
+      co_await api.handle(exchange);
     } else if (path == kSwitchPath) {
-      co_await handle_switch(exchange);
+      co_await handle_switch(exchange, std::move(runs));
+    } else if (path == "/metrics") {
+      exchange.respond(200, "text/plain; version=0.0.4", metrics_.text());
     } else {
-      exchange.respond(404, "application/json", R"({"msg":"Not found."})");
+      refuse(exchange, path, error_of(404, "Not found."));
     }
   }
 
   // GET and PUT {"noMoreKubernetes": true}
-  net::Task<void> handle_switch(net::HttpExchange& exchange) {
+  net::Task<void> handle_switch(net::HttpExchange& exchange, RunsOfCaller runs) {
     if (exchange.head().method == "PUT") {
       const auto body = co_await exchange.body(kSwitchBodyMax);
       const auto json = body ? Json::parse(*body) : Result<Json>(fail(body.error()));
@@ -149,9 +203,9 @@ class RunningGateway final : public Gateway {
         exchange.respond(400, "application/json", R"({"msg":"noMoreKubernetes: true or false is expected"})");
         co_return;
       }
-      const auto done = co_await runs_.set_no_more_kubernetes(value->as_bool());
+      const auto done = co_await runs.set_no_more_kubernetes(value->as_bool());
       if (!done) {
-        exchange.respond(500, "application/json", Json::object({{"msg", done.error().message}}).dump());
+        respond(exchange, Livy::refusal(done.error()));
         co_return;
       }
     } else if (exchange.head().method != "GET") {
@@ -162,30 +216,41 @@ class RunningGateway final : public Gateway {
                      Json::object({{"noMoreKubernetes", store_->no_more_kubernetes()}}).dump());
   }
 
+  net::EventLoop& loop_;
   base::Log log_;
   base::Registry& metrics_;
   std::unique_ptr<Store> store_;
-  std::unique_ptr<FileStore> archive_;  // null: none
-  std::unique_ptr<Celeborn> celeborn_;  // null: none
+  std::unique_ptr<FileStore> archive_;              // null: none
+  std::unique_ptr<Celeborn> celeborn_;              // null: none
+  std::unique_ptr<Authentication> authentication_;  // null: none
+  Audit audit_;
   std::unique_ptr<KubernetesSide> kubernetes_;
   std::unique_ptr<YarnSide> yarn_;
   Runs runs_;
-  Livy livy_;
   Uploads uploads_;
-  Kyuubi kyuubi_;
-  SparkApplications spark_applications_;
-  RunApi run_api_;
   bool ready_ = false;
+  bool tls_ = false;
   net::Scope scope_;
   std::unique_ptr<net::HttpServer> server_;
+  std::unique_ptr<net::HttpServer> admin_;
 };
 
 }  // namespace
 
 void declare_flags(base::Flags& flags, GatewayOptions& options) {
   flags.group("Gateway");
-  flags.text("data-dir", options.data_dir, "directory of the stored runs").placeholder("DIR").required();
+  flags.text("data-dir", options.data_dir, "directory of the logs of runs, and of the runs without --postgres")
+      .placeholder("DIR")
+      .required();
   flags.text("listen", options.listen, "address of the Livy API, /metrics and /readyz").placeholder("ADDRESS");
+  flags.text("access-file", options.access_file, "users with their tokens, and rules of businesses; read again")
+      .placeholder("FILE");
+  flags.text("tls-cert-file", options.tls_cert_file, "certificate; read again").placeholder("FILE");
+  flags.text("tls-key-file", options.tls_key_file, "key of the certificate").placeholder("FILE");
+  flags.text("spnego-keytab", options.spnego_keytab, "keys of HTTP/HOST, for clients that log in by Kerberos")
+      .placeholder("FILE");
+  flags.text("metrics-addr", options.metrics_addr, "further address for /metrics, /healthz and /readyz; 0 is off")
+      .placeholder("HOST:PORT");
   flags.duration("admission-limit", options.runs.admission_limit, std::chrono::seconds(1), std::chrono::hours(24),
                  "time without a node or container after which a run that is safe to re-run moves");
   flags.integer("kubernetes-percent", options.runs.rules.kubernetes_percent, 0, 100,
@@ -233,7 +298,10 @@ void declare_flags(base::Flags& flags, GatewayOptions& options) {
 
 Result<std::unique_ptr<Gateway>> Gateway::make(net::EventLoop& loop, Rim rim, base::Log log, base::Registry& metrics,
                                                base::Random random, GatewayOptions options) {
-  TM_TRY(auto store, open_sqlite_store(loop, cat(options.data_dir, "/runs.db"), random.next()));
+  std::unique_ptr<Store> store = std::move(rim.store);
+  if (store == nullptr) {
+    TM_TRY(store, open_sqlite_store(loop, cat(options.data_dir, "/runs.db"), random.next()));
+  }
   options.runs.logs.folder = cat(options.data_dir, "/logs");
   options.runs.logs.bytes_max = options.log_max_mib * 1024 * 1024;
   std::unique_ptr<FileStore> archive;
@@ -250,11 +318,15 @@ Result<std::unique_ptr<Gateway>> Gateway::make(net::EventLoop& loop, Rim rim, ba
   if (!options.celeborn.endpoints.empty()) {
     TM_TRY(celeborn, Celeborn::make(loop, rim.workers, log, options.celeborn, options.kubernetes.spark_version));
   }
-  const std::string listen = options.listen;
-  auto made =
-      std::make_unique<RunningGateway>(loop, std::move(rim), std::move(log), metrics, random, std::move(options),
-                                       std::move(store), std::move(archive), std::move(uploads), std::move(celeborn));
-  TM_TRY_VOID(made->listen(loop, listen));
+  std::unique_ptr<Authentication> authentication;
+  if (!options.access_file.empty()) {
+    TM_TRY(authentication,
+           Authentication::open(loop, log, metrics, rim.files, options.access_file, std::move(rim.acceptor)));
+  }
+  auto made = std::make_unique<RunningGateway>(loop, std::move(rim), std::move(log), metrics, random, options,
+                                               std::move(store), std::move(archive), std::move(uploads),
+                                               std::move(celeborn), std::move(authentication));
+  TM_TRY_VOID(made->listen(options));
   return std::unique_ptr<Gateway>(std::move(made));
 }
 

@@ -1,7 +1,8 @@
 // The gateway: takes Spark jobs, runs each on Kubernetes or YARN, and follows it to its end.
 //
-//   HTTP door (livy, kyuubi, spark_application) ─▶ runs ─▶ policy/route ─▶ kubernetes_side or yarn_side
-//                        └──▶ store (SQLite)
+//   HTTP door (livy, kyuubi, spark_application) ─▶ runs_of_caller ─▶ runs ─▶ policy/route ─▶ kubernetes_side or
+//   yarn_side
+//                                                                     └──▶ store (SQLite, or gateway/postgres)
 #pragma once
 
 #include <memory>
@@ -17,9 +18,13 @@
 #include "gateway/celeborn.h"
 #include "gateway/driver_objects.h"
 #include "gateway/runs.h"
+#include "gateway/runs_of_caller.h"
+#include "gateway/store.h"
 #include "gateway/yarn_submission.h"
+#include "hadoop/gss.h"
 #include "hadoop/resource_manager.h"
 #include "kube/client.h"
+#include "kube/config.h"
 #include "net/loop.h"
 #include "net/worker.h"
 
@@ -28,6 +33,10 @@ namespace tidemark::gateway {
 struct GatewayOptions {
   std::string data_dir;
   std::string listen = "127.0.0.1:8998";  // Livy's port
+  std::string access_file;                // "": no authentication, and only on loopback
+  std::string tls_cert_file, tls_key_file;
+  std::string spnego_keytab;
+  std::string metrics_addr = "0";
   KubernetesOptions kubernetes;
   YarnOptions yarn;
   std::string yarn_user;
@@ -49,6 +58,10 @@ class Gateway {
     kube::Client* client = nullptr;
     std::optional<hadoop::RmCluster> yarn{};
     net::WorkerPool* workers = nullptr;  // resolves names
+    std::unique_ptr<Store> store{};      // null: SQLite in data_dir
+    kube::Files files{};
+    std::shared_ptr<hadoop::GssAcceptor> acceptor{};  // null: no SPNEGO
+    Audit audit{};
   };
   static Result<std::unique_ptr<Gateway>> make(net::EventLoop& loop, Rim rim, base::Log log, base::Registry& metrics,
                                                base::Random random, GatewayOptions options);

@@ -1,5 +1,6 @@
 #include "gateway/job.h"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -8,7 +9,9 @@
 namespace tidemark::gateway {
 namespace {
 
+constexpr std::int64_t kCoresMax = 1'000'000;  // of one executor, and executors
 constexpr std::int64_t kMemoryMibMax = std::int64_t{1} << 40;
+constexpr std::size_t kClassNameMax = 63;  // of a label of Kubernetes
 constexpr std::string_view kDeployMode = "spark.submit.deployMode";
 constexpr std::string_view kMaster = "spark.master";
 
@@ -27,6 +30,12 @@ Result<void> check_path(std::string_view option, std::string_view path) {
                 " is a local file, which is not uploaded; give hdfs://… or local:///…");
   }
   return {};
+}
+
+bool is_class_name(std::string_view name) {
+  const auto plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; };
+  return !name.empty() && name.size() <= kClassNameMax && std::ranges::all_of(name, plain) && name.front() != '-' &&
+         name.back() != '-';
 }
 
 Json array_of(const std::vector<std::string>& texts) {
@@ -65,6 +74,17 @@ std::optional<std::int64_t> memory_mib(std::string_view text) {
   return *number << (shift - 20);
 }
 
+std::optional<std::int64_t> cores_of(const SparkJob& job) {
+  const auto number = [&](std::string_view key, std::string_view otherwise) {
+    return std::clamp<std::int64_t>(base::parse_int(job.conf_or(key, otherwise)).value_or(1), 0, kCoresMax);
+  };
+  const bool grows = job.conf_or("spark.dynamicAllocation.enabled", "false") == "true";
+  if (grows && job.conf_or("spark.dynamicAllocation.maxExecutors", "").empty()) return std::nullopt;
+  const std::int64_t executors = number("spark.executor.instances", "2");  // Spark's default
+  const std::int64_t most = grows ? std::max(executors, number("spark.dynamicAllocation.maxExecutors", "")) : executors;
+  return number("spark.driver.cores", "1") + most * number("spark.executor.cores", "1");
+}
+
 Result<SparkJob> checked(SparkJob job) {
   if (job.file.empty()) return fail(ErrorKind::kInvalid, "file is required");
   if (job.file.ends_with(".R") || job.file.ends_with(".r")) {
@@ -99,6 +119,10 @@ Result<SparkJob> checked(SparkJob job) {
   }
   if (const auto safe = job.conf_or(kRerunSafeConf, "false"); safe != "true" && safe != "false") {
     return fail(ErrorKind::kInvalid, kRerunSafeConf, ": use true or false, found ", base::in_quotes(safe));
+  }
+  if (const auto name = job.conf_or(kClassConf, kDefaultClass); !is_class_name(name)) {
+    return fail(ErrorKind::kInvalid, kClassConf, ": lower-case letters, digits and - are expected, found ",
+                base::in_quotes(name));
   }
   if (job.name.empty()) job.name = job.conf_or("spark.app.name", "");
   if (job.name.empty()) job.name = job.class_name;

@@ -22,7 +22,7 @@ struct SparkJob {
   std::string name;        // spark.app.name
   std::vector<std::string> args;
   std::map<std::string, std::string> conf;
-  std::string user;  // SPARK_USER
+  std::string user;  // SPARK_USER; "" if the door names none
 
   bool is_python() const;
   std::string_view conf_or(std::string_view key, std::string_view otherwise) const;
@@ -35,6 +35,8 @@ inline constexpr std::string_view kBusinessConf = "spark.tidemark.business";
 // On a run that compares the outputs of both sides of a job: the name of the job. If the run fails, the job gets no
 // place at Kubernetes until a comparison succeeds.
 inline constexpr std::string_view kComparesConf = "spark.tidemark.compares";
+inline constexpr std::string_view kClassConf = "spark.tidemark.class";  // class of offline work
+inline constexpr std::string_view kDefaultClass = "spark";
 inline constexpr std::string_view kOwnPrefix = "spark.tidemark.";
 
 // Completes the job and checks it: client mode, R, local files and wrong values are refused by name.
@@ -42,6 +44,10 @@ Result<SparkJob> checked(SparkJob job);
 
 Json to_json(const SparkJob& job);
 Result<SparkJob> job_of(const Json& json);  // as to_json() wrote it
+
+// The cores that the job may use at most: of the driver and of all executors. nullopt: it has no limit, because it
+// allocates executors as it needs them.
+std::optional<std::int64_t> cores_of(const SparkJob& job);
 
 // "3g", "512m", "1024" (MiB if there is no unit), in MiB. nullopt for wrong text.
 std::optional<std::int64_t> memory_mib(std::string_view text);

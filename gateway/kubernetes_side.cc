@@ -97,7 +97,7 @@ SparkJob with_executors(SparkJob job, const DriverNames& names, std::int64_t run
   label(kRunLabel, names.run);
   label(kAttemptLabel, cat(names.attempt));
   label(model::kQosClassLabel, "BE");
-  label(model::kClassLabel, "spark");
+  label(model::kClassLabel, std::string(job.conf_or(kClassConf, kDefaultClass)));
   if (const auto business = job.conf_or(kBusinessConf, ""); !business.empty()) label(model::kBusinessLabel, business);
   put("spark.decommission.enabled", "true");
   put("spark.storage.decommission.enabled", "true");
@@ -162,12 +162,13 @@ void KubernetesSide::on_pod(const SparkPod* before, const SparkPod* after) {
   const SparkPod& pod = after != nullptr ? *after : *before;
   const auto run = run_of(pod);
   if (!run) return;
+  namespaces_.insert(pod.meta.ns);
   const bool newly_disrupted =
       after != nullptr && !after->driver.disruption.empty() && (before == nullptr || before->driver.disruption.empty());
   if (!pod.is_driver && newly_disrupted) ++disrupted_[*run];
-  if (after != nullptr && pod.is_driver && pod.has_finalizer && !owner_.is_live(*run, pod.attempt)) {
+  if (after != nullptr && pod.is_driver && pod.has_finalizer) {
     const std::string key = cat(pod.meta.ns, "/", pod.meta.name);
-    if (straying_.insert(key).second) scope_.spawn(remove_stray(pod));
+    if (straying_.insert(key).second) scope_.spawn(remove_if_stray(*run, pod));
   }
   const bool ends = after != nullptr && !pod.is_driver && !pod.executor.empty() &&
                     (pod.driver.deleted || pod.driver.phase == "Succeeded" || pod.driver.phase == "Failed");
@@ -237,7 +238,12 @@ net::Task<Result<std::string>> KubernetesSide::read_executor_log(const Record& r
   co_return printable(text);
 }
 
-net::Task<void> KubernetesSide::remove_stray(SparkPod pod) {
+net::Task<void> KubernetesSide::remove_if_stray(std::int64_t run, SparkPod pod) {
+  const std::string key = cat(pod.meta.ns, "/", pod.meta.name);
+  if (co_await owner_.is_live(run, pod.attempt)) {
+    straying_.erase(key);
+    co_return;
+  }
   log_.warn("deleting a driver pod that appeared after the end of its attempt",
             {{"namespace", pod.meta.ns}, {"pod", pod.meta.name}, {"run", pod.run}});
   auto removed = co_await client_.remove(kube::kPods, pod.meta.name, pod.uid, in(pod.meta.ns), kCallLimit);
@@ -248,7 +254,7 @@ net::Task<void> KubernetesSide::remove_stray(SparkPod pod) {
     log_.warn("cannot delete a driver pod; retrying at its next change",
               {{"pod", pod.meta.name}, {"error", removed.error()}});
   }
-  straying_.erase(cat(pod.meta.ns, "/", pod.meta.name));
+  straying_.erase(key);
 }
 
 std::string KubernetesSide::cannot_run(const SparkJob& job) const {
@@ -347,6 +353,7 @@ Observation KubernetesSide::look(const Record& record) const {
 // Puts a ConfigMap without properties in the place of the driver's. From then on no creation that is still on its way
 // starts a driver: a late ConfigMap meets the name, and a late pod lacks the file that it mounts.
 net::Task<Result<void>> KubernetesSide::fence(const DriverNames& names) {
+  namespaces_.insert(names.ns);
   for (int tries = 0; tries < kFenceTries; ++tries) {
     auto there = co_await client_.get(kube::kConfigMaps, names.ns, names.config_map, kCallLimit);
     if (!there && there.error().kind != ErrorKind::kNotFound) co_return fail(std::move(there).error());
@@ -367,14 +374,20 @@ net::Task<Result<void>> KubernetesSide::fence(const DriverNames& names) {
 net::Task<void> KubernetesSide::remove_old_fences() {
   while (true) {
     co_await loop_.sleep(kFenceAge);
-    const auto removed = co_await remove_fences_before(loop_.clock().wall() + (-kFenceAge));
-    if (!removed) log_.warn("cannot remove old ConfigMaps of stopped drivers; retrying", {{"error", removed.error()}});
+    const auto namespaces = namespaces_;
+    for (const std::string& ns : namespaces) {
+      const auto removed = co_await remove_fences_before(ns, loop_.clock().wall() + (-kFenceAge));
+      if (removed) continue;
+      log_.warn("cannot remove old ConfigMaps of stopped drivers; retrying",
+                {{"namespace", ns}, {"error", removed.error()}});
+    }
   }
 }
 
-net::Task<Result<void>> KubernetesSide::remove_fences_before(base::WallTime time) {
-  std::vector<std::pair<std::string, std::string>> old;
+net::Task<Result<void>> KubernetesSide::remove_fences_before(std::string ns, base::WallTime time) {
+  std::vector<std::string> old;
   kube::ListOptions options;
+  options.ns = ns;
   options.label_selector = std::string(kFenceLabel);
   const auto on_page = [&](std::string_view page) -> Result<void> {
     TM_TRY(const Json list, Json::parse(page));
@@ -383,13 +396,13 @@ net::Task<Result<void>> KubernetesSide::remove_fences_before(base::WallTime time
     for (const Json& item : items->as_array()) {
       const auto created = base::parse_rfc3339(item.text_at("metadata", "creationTimestamp"));
       if (!created || *created > time || item.text_at("metadata", "labels", kFenceLabel) != owner_.store) continue;
-      old.emplace_back(item.text_at("metadata", "namespace"), item.text_at("metadata", "name"));
+      old.emplace_back(item.text_at("metadata", "name"));
     }
     return {};
   };
   auto listed = co_await client_.list(kube::kConfigMaps, options, on_page, [&old] { old.clear(); }, kCallLimit);
   if (!listed) co_return fail(std::move(listed).error());
-  for (const auto& [ns, name] : old) {
+  for (const std::string& name : old) {
     auto removed = co_await client_.remove(kube::kConfigMaps, name, "", in(ns), kCallLimit);
     if (!done_or_gone(removed)) co_return removed;
   }

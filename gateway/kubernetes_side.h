@@ -30,7 +30,7 @@ class KubernetesSide final : public SideClient {
   // deleted: its creation arrived after a cancel or a move.
   struct Owner {
     std::string store;
-    std::function<bool(std::int64_t run, std::int64_t attempt)> is_live;
+    std::function<net::Task<bool>(std::int64_t run, std::int64_t attempt)> is_live;
     std::function<void(std::int64_t run)> on_change;  // a pod of this run changed
   };
   // Where the logs of ended executors go. With it the driver leaves ended executor pods to the gateway, which deletes
@@ -62,13 +62,13 @@ class KubernetesSide final : public SideClient {
   DriverNames names_of(const Record& record) const;
   std::optional<std::int64_t> run_of(const SparkPod& pod) const;
   void on_pod(const SparkPod* before, const SparkPod* after);
-  net::Task<void> remove_stray(SparkPod pod);
   net::Task<void> collect_log(SparkPod executor, std::int64_t run);
+  net::Task<void> remove_if_stray(std::int64_t run, SparkPod pod);
   net::Task<Result<std::optional<SparkPod>>> read_pod(const std::string& ns, const std::string& name);
   net::Task<Result<void>> remove_finalizer(const std::string& ns, const std::string& name);
   net::Task<Result<void>> fence(const DriverNames& names);
   net::Task<void> remove_old_fences();
-  net::Task<Result<void>> remove_fences_before(base::WallTime time);
+  net::Task<Result<void>> remove_fences_before(std::string ns, base::WallTime time);
   net::Task<Result<void>> remove_executors(const DriverNames& names);
   net::Task<Submission> create_pod(const DriverNames& names, std::string body, std::string& uid);
 
@@ -79,11 +79,12 @@ class KubernetesSide final : public SideClient {
   const Owner owner_;
   kube::Informer<SparkPod> pods_;
   std::map<std::int64_t, std::int64_t> disrupted_;  // executors by run that the cluster evicted
-  std::set<std::string> straying_;                  // pods that are being removed
   ExecutorLogs executor_logs_;
   const Celeborn* shuffle_ = nullptr;
   std::set<std::string> collecting_;  // uids of executor pods
   std::size_t readers_ = 0;           // of logs of executors
+  std::set<std::string> namespaces_;                // of drivers, as far as it has seen them
+  std::set<std::string> straying_;                  // pods that are being examined or removed
   net::Scope scope_;
 };
 

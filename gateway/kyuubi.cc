@@ -8,7 +8,6 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "gateway/door.h"
 #include "gateway/multipart.h"
 #include "policy/route/names.h"
 
@@ -59,14 +58,6 @@ std::optional<std::int64_t> run_in(std::string_view id, std::string_view store) 
   std::int64_t number = 0;
   for (const char c : id.substr(prefix.size())) number = number * 16 + (c <= '9' ? c - '0' : c - 'a' + 10);
   return number;
-}
-
-void refuse_kyuubi(net::HttpExchange& exchange, int status, std::string_view message) {
-  respond(exchange, status, Json::object({{"message", message}}));
-}
-void refuse_kyuubi(net::HttpExchange& exchange, const Error& error) {
-  const Refusal refusal = refusal_of(error);
-  refuse_kyuubi(exchange, refusal.status, refusal.message);
 }
 
 std::string_view batch_state(const Record& record) {
@@ -168,23 +159,36 @@ Result<KyuubiBatch> parse_kyuubi_batch(std::string_view body) {
   }
   std::erase_if(out.job.conf, [](const auto& each) { return each.first.starts_with(kKyuubiConf); });
   if (const auto user = out.job.conf_or("spark.proxyUser", ""); !user.empty()) out.job.user = user;
-  if (out.job.user.empty()) out.job.user = "root";
   TM_TRY(out.job, checked(std::move(out.job)));
   return out;
 }
 
+Kyuubi::Kyuubi(RunsOfCaller runs, Uploads* uploads)
+    : BatchesDoor(std::move(runs), {.path = kKyuubiPath,
+                                    .bad_request = "HTTP 400 Bad Request",
+                                    .not_found = "HTTP 404 Not Found",
+                                    .not_allowed = "HTTP 405 Method Not Allowed"}), uploads_(uploads) {}
+
 bool Kyuubi::serves(std::string_view path) {
   return path == kKyuubiPath || path.starts_with(cat(kKyuubiPath, "/"));
+}
+
+DoorAnswer Kyuubi::refusal(const Error& error) {
+  const Refusal refusal = refusal_of(error);
+  return {refusal.status, Json::object({{"message", refusal.message}})};
 }
 
 std::string Kyuubi::id_of(const Record& record) const {
   return is_uuid(record.key) ? record.key : cat(uuid_prefix(runs_.store()), hex12(record.id));
 }
 
-net::Task<Result<std::optional<Record>>> Kyuubi::find(std::string_view id) {
+net::Task<Result<Record>> Kyuubi::find(std::string id) {
   const std::string lower = base::lower(id);
-  if (const auto run = run_in(lower, runs_.store())) return runs_.find(*run);
-  return runs_.find_key(lower);
+  const auto run = run_in(lower, runs_.store());
+  auto found = run ? runs_.find(*run) : runs_.find_key(lower);
+  TM_CO_TRY(auto record, co_await std::move(found));
+  if (!record) co_return fail(ErrorKind::kNotFound, "Invalid batchId: ", id);
+  co_return *std::move(record);
 }
 
 Json Kyuubi::batch_of(const Record& record) const {
@@ -245,131 +249,67 @@ net::Task<Result<std::string>> Kyuubi::request_of_form(std::string content_type,
   co_return request.dump();
 }
 
-net::Task<void> Kyuubi::create(net::HttpExchange& exchange) {
+net::Task<Result<BatchesDoor::Request>> Kyuubi::read(net::HttpExchange& exchange) {
   const std::string type(exchange.head().headers.get("content-type"));
   const bool is_form = base::lower(type).starts_with("multipart/");
   if (is_form && uploads_ == nullptr) {
-    refuse_kyuubi(exchange, 415, "files cannot be uploaded here: name a resource that every node can read");
-    co_return;
+    co_return fail(error_of(415, "files cannot be uploaded here: name a resource that every node can read"));
   }
-  auto body = co_await exchange.body(is_form ? kFormMax : kBodyMax);
-  if (!body) {
-    refuse_kyuubi(exchange, body.error().kind == ErrorKind::kExhausted ? 413 : 408, body.error().message);
-    co_return;
-  }
+  TM_CO_TRY(std::string body, co_await read_body(exchange, is_form ? kFormMax : kBodyMax));
   if (is_form) {
-    auto request = co_await request_of_form(type, *std::move(body));
-    if (!request) {
-      refuse_kyuubi(exchange, request.error());
-      co_return;
-    }
-    body = std::move(request);
+    TM_CO_TRY(body, co_await request_of_form(type, std::move(body)));
   }
-  auto batch = parse_kyuubi_batch(*body);
-  auto key = idempotency_key(exchange);
-  if (!batch || !key) {
-    refuse_kyuubi(exchange, batch ? key.error() : batch.error());
-    co_return;
-  }
-  const auto added = co_await runs_.add(std::move(batch->job), batch->id.empty() ? *std::move(key) : batch->id);
-  if (!added) {
-    refuse_kyuubi(exchange, added.error());
-    co_return;
-  }
-  Json answer = batch_of(added->record);
-  if (added->existed) answer["batchInfo"]["kyuubi.batch.duplicated"] = Json("true");
-  respond(exchange, 200, answer);
+  TM_CO_TRY(KyuubiBatch batch, parse_kyuubi_batch(body));
+  co_return Request{std::move(batch.job), std::move(batch.id)};
 }
 
-net::Task<void> Kyuubi::list(net::HttpExchange& exchange, const net::Target& target) {
+DoorAnswer Kyuubi::created(const Added& added) const {
+  DoorAnswer out{200, batch_of(added.record)};
+  if (added.existed) out.body["batchInfo"]["kyuubi.batch.duplicated"] = Json("true");
+  return out;
+}
+
+Result<RunFilter> Kyuubi::filter_of(const net::Target& target) const {
   RunFilter filter;
   filter.user = target.get("batchUser");
   filter.name = target.get("batchName");
   filter.newest_first = target.get("desc") == "true";
   if (const auto state = target.get("batchState"); !state.empty()) {
     filter.state = state_named(state);
-    if (!filter.state) {
-      refuse_kyuubi(exchange, 400, cat("batchState: unknown state ", base::in_quotes(state)));
-      co_return;
-    }
+    if (!filter.state) return fail(ErrorKind::kInvalid, "batchState: unknown state ", base::in_quotes(state));
   }
   for (const std::string_view refused : {"batchType", "createTime", "endTime"}) {
     const auto value = target.get(refused);
-    if (value.empty() || value == "0") continue;
-    refuse_kyuubi(exchange, 400, cat(refused, " is not supported"));
-    co_return;
+    if (!value.empty() && value != "0") return fail(ErrorKind::kUnsupported, refused, " is not supported");
   }
-  const auto from = std::max<std::int64_t>(base::parse_int(target.get("from")).value_or(0), 0);
-  const auto size = base::parse_int(target.get("size")).value_or(kPageDefault);
-  const auto page = co_await runs_.page(from, std::clamp<std::int64_t>(size, 0, kPageMax), filter);
-  if (!page) {
-    refuse_kyuubi(exchange, page.error());
-    co_return;
-  }
+  return filter;
+}
+
+DoorAnswer Kyuubi::listed(std::int64_t from, const Page& page) const {
   Json batches = Json::array();
-  for (const Record& record : page->records) batches.as_array().push_back(batch_of(record));
-  respond(exchange, 200, Json::object({{"from", from}, {"total", page->total}, {"batches", std::move(batches)}}));
+  for (const Record& record : page.records) batches.as_array().push_back(batch_of(record));
+  return {200, Json::object({{"from", from}, {"total", page.total}, {"batches", std::move(batches)}})};
 }
 
-net::Task<void> Kyuubi::one(net::HttpExchange& exchange, const net::Target& target, std::string_view rest) {
-  const auto slash = rest.find('/');
-  const std::string id(rest.substr(0, slash));
-  const std::string part(slash == std::string_view::npos ? "" : rest.substr(slash + 1));
-  const std::string method = exchange.head().method;
-  const auto found = co_await find(id);
-  if (!found) {
-    refuse_kyuubi(exchange, found.error());
-    co_return;
+net::Task<DoorAnswer> Kyuubi::cancel(const Record& record) {
+  if (is_final(record.run.phase)) {
+    const std::string message = cat("The batch[", id_of(record), "] has been terminated.");
+    co_return DoorAnswer{200, Json::object({{"success", false}, {"msg", message}})};
   }
-  if (!*found) {
-    refuse_kyuubi(exchange, 404, cat("Invalid batchId: ", id));
-    co_return;
-  }
-  const Record& record = **found;
-  if (method == "DELETE" && part.empty()) {
-    if (is_final(record.run.phase)) {
-      const std::string message = cat("The batch[", id, "] has been terminated.");
-      respond(exchange, 200, Json::object({{"success", false}, {"msg", message}}));
-      co_return;
-    }
-    const auto cancelled = co_await runs_.cancel(record.id);
-    respond(exchange, 200,
-            Json::object({{"success", cancelled.has_value()}, {"msg", cancelled ? "" : cancelled.error().message}}));
-  } else if (method != "GET") {
-    refuse_kyuubi(exchange, 405, "HTTP 405 Method Not Allowed");
-  } else if (part.empty()) {
-    respond(exchange, 200, batch_of(record));
-  } else if (part == "localLog") {
-    const auto lines = co_await runs_.log_lines(record);
-    if (!lines) {
-      refuse_kyuubi(exchange, lines.error());
-      co_return;
-    }
-    const auto from = std::max<std::int64_t>(base::parse_int(target.get("from")).value_or(-1), 0);
-    const auto size = base::parse_int(target.get("size")).value_or(kPageDefault);
-    respond(exchange, 200, rows_of(*lines, from, std::clamp<std::int64_t>(size, 0, kPageMax)));
-  } else {
-    refuse_kyuubi(exchange, 404, "HTTP 404 Not Found");
-  }
+  const auto cancelled = co_await runs_.cancel(record.id);
+  co_return DoorAnswer{
+      200, Json::object({{"success", cancelled.has_value()}, {"msg", cancelled ? "" : cancelled.error().message}})};
 }
 
-net::Task<void> Kyuubi::handle(net::HttpExchange& exchange) {
-  const auto target = net::parse_target(exchange.head().target);
-  if (!target) {
-    refuse_kyuubi(exchange, 400, "HTTP 400 Bad Request");
-    co_return;
-  }
-  std::string_view rest = std::string_view(target->path).substr(kKyuubiPath.size());
-  if (rest.starts_with('/')) rest.remove_prefix(1);
-  if (!rest.empty()) {
-    co_await one(exchange, *target, rest);
-  } else if (exchange.head().method == "POST") {
-    co_await create(exchange);
-  } else if (exchange.head().method == "GET") {
-    co_await list(exchange, *target);
-  } else {
-    refuse_kyuubi(exchange, 405, "HTTP 405 Method Not Allowed");
-  }
+DoorAnswer Kyuubi::shown(const Record& record) const {
+  return {200, batch_of(record)};
+}
+
+net::Task<std::optional<DoorAnswer>> Kyuubi::part(const Record& record, std::string name, Slice slice) {
+  if (name != "localLog") co_return std::nullopt;
+  const auto lines = co_await runs_.log_lines(record);
+  if (!lines) co_return refusal(lines.error());
+  co_return DoorAnswer{200, rows_of(*lines, slice.from.value_or(0), slice.size)};
 }
 
 }  // namespace tidemark::gateway

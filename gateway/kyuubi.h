@@ -10,10 +10,9 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "gateway/door.h"
 #include "gateway/job.h"
-#include "gateway/runs.h"
 #include "gateway/uploads.h"
-#include "net/http_server.h"
 
 namespace tidemark::gateway {
 
@@ -24,25 +23,29 @@ struct KyuubiBatch {
 // Kyuubi's BatchRequest. Errors name the field.
 Result<KyuubiBatch> parse_kyuubi_batch(std::string_view body);
 
-class Kyuubi {
+class Kyuubi final : public BatchesDoor {
  public:
   // `uploads` keeps the files of multipart requests; null: such requests are refused.
-  explicit Kyuubi(Runs& runs, Uploads* uploads = nullptr) : runs_(runs), uploads_(uploads) {}
+  explicit Kyuubi(RunsOfCaller runs, Uploads* uploads = nullptr);
   static bool serves(std::string_view path);
-  net::Task<void> handle(net::HttpExchange& exchange);
+  static DoorAnswer refusal(const Error& error);
 
  private:
-  net::Task<void> create(net::HttpExchange& exchange);
-  net::Task<void> list(net::HttpExchange& exchange, const net::Target& target);
-  net::Task<void> one(net::HttpExchange& exchange, const net::Target& target, std::string_view rest);
-  net::Task<Result<std::optional<Record>>> find(std::string_view id);
+  DoorAnswer refuse(const Error& error) const override { return refusal(error); }
+  net::Task<Result<Request>> read(net::HttpExchange& exchange) override;
+  DoorAnswer created(const Added& added) const override;
+  Result<RunFilter> filter_of(const net::Target& target) const override;
+  DoorAnswer listed(std::int64_t from, const Page& page) const override;
+  net::Task<Result<Record>> find(std::string id) override;
+  net::Task<DoorAnswer> cancel(const Record& record) override;
+  DoorAnswer shown(const Record& record) const override;
+  net::Task<std::optional<DoorAnswer>> part(const Record& record, std::string name, Slice slice) override;
   std::string id_of(const Record& record) const;
   Json batch_of(const Record& record) const;
 
   // The JSON of a multipart request, with the URLs of its files in it.
   net::Task<Result<std::string>> request_of_form(std::string content_type, std::string body);
 
-  Runs& runs_;
   Uploads* uploads_;
 };
 

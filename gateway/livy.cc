@@ -7,7 +7,6 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "gateway/door.h"
 #include "policy/route/names.h"
 
 namespace tidemark::gateway {
@@ -34,27 +33,6 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kLists = 
     {"files", "spark.files"},
     {"archives", "spark.archives"},
 }};
-
-void refuse_batch(net::HttpExchange& exchange, int status, std::string_view message) {
-  respond(exchange, status, Json::object({{"msg", message}}));
-}
-
-void refuse_batch(net::HttpExchange& exchange, const Error& error) {
-  const Refusal refusal = refusal_of(error);
-  const bool rejected = refusal.status == 400 || refusal.status == 409;
-  refuse_batch(exchange, refusal.status, cat(rejected ? "Rejected, Reason: " : "", refusal.message));
-}
-
-struct Slice {
-  std::int64_t from = 0;
-  std::int64_t size = kPageDefault;
-};
-Slice slice_of(const net::Target& target) {
-  Slice out;
-  out.from = std::max<std::int64_t>(base::parse_int(target.get("from")).value_or(-1), -1);
-  out.size = std::clamp<std::int64_t>(base::parse_int(target.get("size")).value_or(kPageDefault), 0, kPageMax);
-  return out;
-}
 
 }  // namespace
 
@@ -88,7 +66,6 @@ Result<SparkJob> parse_livy_batch(std::string_view body) {
     }
   }
   for (auto& [key, value] : dedicated) job.conf[key] = std::move(value);
-  if (job.user.empty()) job.user = "root";
   return checked(std::move(job));
 }
 
@@ -108,8 +85,23 @@ std::string_view livy_state(const Record& record) {
   return "dead";
 }
 
+Livy::Livy(RunsOfCaller runs)
+    : BatchesDoor(std::move(runs), {.path = kLivyPath,
+                                    .bad_request = "Bad request.",
+                                    .not_found = "Not found.",
+                                    .not_allowed = "Method not allowed."}) {}
+
 bool Livy::serves(std::string_view path) {
   return path == kLivyPath || path.starts_with(cat(kLivyPath, "/"));
+}
+
+DoorAnswer Livy::refusal(const Error& error) {
+  const Refusal refusal = refusal_of(error);
+  // Livy has no status of its own for a full quota.
+  const bool full = refusal.status == kTooManyRequests;
+  const bool rejected = full || (error.code == 0 && (refusal.status == 400 || refusal.status == 409));
+  return {full ? 400 : refusal.status,
+          Json::object({{"msg", cat(rejected ? "Rejected, Reason: " : "", refusal.message)}})};
 }
 
 Json Livy::batch_of(const Record& record) const {
@@ -133,115 +125,59 @@ Json Livy::batch_of(const Record& record) const {
                        {"log", lines_of(lines, 0, static_cast<std::int64_t>(lines.size()))}});
 }
 
-net::Task<void> Livy::create(net::HttpExchange& exchange) {
-  const auto body = co_await exchange.body(kBodyMax);
-  if (!body) {
-    const bool large = body.error().kind == ErrorKind::kExhausted;
-    refuse_batch(exchange, large ? 413 : 408, body.error().message);
-    co_return;
-  }
-  auto key = idempotency_key(exchange);
-  if (!key) {
-    refuse_batch(exchange, key.error());
-    co_return;
-  }
-  auto job = parse_livy_batch(*body);
-  if (!job) {
-    refuse_batch(exchange, job.error());
-    co_return;
-  }
-  const auto added = co_await runs_.add(*std::move(job), *std::move(key));
-  if (!added) {
-    refuse_batch(exchange, added.error());
-    co_return;
-  }
-  net::Headers headers;
-  headers.add("content-type", "application/json");
-  headers.add("location", cat(kLivyPath, "/", added->record.id));
-  exchange.respond(201, std::move(headers), net::make_buffer(batch_of(added->record).dump()));
+net::Task<Result<BatchesDoor::Request>> Livy::read(net::HttpExchange& exchange) {
+  TM_CO_TRY(const std::string body, co_await read_body(exchange));
+  TM_CO_TRY(SparkJob job, parse_livy_batch(body));
+  co_return Request{std::move(job), ""};
 }
 
-net::Task<void> Livy::list(net::HttpExchange& exchange, const net::Target& target) {
-  Slice slice = slice_of(target);
-  slice.from = std::max<std::int64_t>(slice.from, 0);
-  const auto page = co_await runs_.page(slice.from, slice.size);
-  if (!page) {
-    refuse_batch(exchange, page.error());
-    co_return;
-  }
+DoorAnswer Livy::created(const Added& added) const {
+  DoorAnswer out{201, batch_of(added.record)};
+  out.headers.add("location", cat(kLivyPath, "/", added.record.id));
+  return out;
+}
+
+Result<RunFilter> Livy::filter_of(const net::Target&) const {
+  return RunFilter{};
+}
+
+DoorAnswer Livy::listed(std::int64_t from, const Page& page) const {
   Json sessions = Json::array();
-  for (const Record& record : page->records) sessions.as_array().push_back(batch_of(record));
-  respond(exchange, 200,
-          Json::object({{"from", slice.from}, {"total", page->total}, {"sessions", std::move(sessions)}}));
+  for (const Record& record : page.records) sessions.as_array().push_back(batch_of(record));
+  return {200, Json::object({{"from", from}, {"total", page.total}, {"sessions", std::move(sessions)}})};
 }
 
-net::Task<void> Livy::one(net::HttpExchange& exchange, const net::Target& target, std::string_view rest) {
-  const auto slash = rest.find('/');
-  const std::string word(rest.substr(0, slash));
-  const std::string part(slash == std::string_view::npos ? "" : rest.substr(slash + 1));
-  const std::string method = exchange.head().method;
-  const auto id = base::parse_int(word);
-  if (!id) {
-    refuse_batch(exchange, 404, "Session not found.");
-    co_return;
-  }
-  const auto found = co_await runs_.find(*id);
-  if (!found) {
-    refuse_batch(exchange, found.error());
-    co_return;
-  }
-  if (!*found) {
-    refuse_batch(exchange, 404, cat("Session '", *id, "' not found."));
-    co_return;
-  }
-  const Record& record = **found;
-  if (method == "DELETE" && part.empty()) {
-    const auto cancelled = co_await runs_.cancel(*id);
-    if (!cancelled) {
-      refuse_batch(exchange, cancelled.error());
-    } else {
-      refuse_batch(exchange, 200, "deleted");
-    }
-  } else if (method != "GET") {
-    refuse_batch(exchange, 405, "Method not allowed.");
-  } else if (part.empty()) {
-    respond(exchange, 200, batch_of(record));
-  } else if (part == "state") {
-    respond(exchange, 200, Json::object({{"id", *id}, {"state", livy_state(record)}}));
-  } else if (part == "log") {
-    const auto lines = co_await runs_.log_lines(record);
-    if (!lines) {
-      refuse_batch(exchange, lines.error());
-      co_return;
-    }
-    const auto total = static_cast<std::int64_t>(lines->size());
-    const Slice slice = slice_of(target);
-    // Without `from`: the last lines.
-    const std::int64_t from = slice.from >= 0 ? slice.from : std::max<std::int64_t>(total - slice.size, 0);
-    respond(exchange, 200,
-            Json::object({{"id", *id}, {"from", from}, {"total", total}, {"log", lines_of(*lines, from, slice.size)}}));
-  } else {
-    refuse_batch(exchange, 404, "Not found.");
-  }
+net::Task<Result<Record>> Livy::find(std::string id) {
+  const auto number = base::parse_int(id);
+  if (!number) co_return fail(ErrorKind::kNotFound, "Session not found.");
+  TM_CO_TRY(auto found, co_await runs_.find(*number));
+  if (!found) co_return fail(ErrorKind::kNotFound, "Session '", *number, "' not found.");
+  co_return *std::move(found);
 }
 
-net::Task<void> Livy::handle(net::HttpExchange& exchange) {
-  const auto target = net::parse_target(exchange.head().target);
-  if (!target) {
-    refuse_batch(exchange, 400, "Bad request.");
-    co_return;
+net::Task<DoorAnswer> Livy::cancel(const Record& record) {
+  const auto cancelled = co_await runs_.cancel(record.id);
+  if (!cancelled) co_return refusal(cancelled.error());
+  co_return DoorAnswer{200, Json::object({{"msg", "deleted"}})};
+}
+
+DoorAnswer Livy::shown(const Record& record) const {
+  return {200, batch_of(record)};
+}
+
+net::Task<std::optional<DoorAnswer>> Livy::part(const Record& record, std::string name, Slice slice) {
+  if (name == "state") {
+    co_return DoorAnswer{200, Json::object({{"id", record.id}, {"state", livy_state(record)}})};
   }
-  std::string_view rest = std::string_view(target->path).substr(kLivyPath.size());
-  if (rest.starts_with('/')) rest.remove_prefix(1);
-  if (!rest.empty()) {
-    co_await one(exchange, *target, rest);
-  } else if (exchange.head().method == "POST") {
-    co_await create(exchange);
-  } else if (exchange.head().method == "GET") {
-    co_await list(exchange, *target);
-  } else {
-    refuse_batch(exchange, 405, "Method not allowed.");
-  }
+  if (name != "log") co_return std::nullopt;
+  const auto lines = co_await runs_.log_lines(record);
+  if (!lines) co_return refusal(lines.error());
+  const auto total = static_cast<std::int64_t>(lines->size());
+  // Without `from`: the last lines.
+  const std::int64_t from = slice.from.value_or(std::max<std::int64_t>(total - slice.size, 0));
+  co_return DoorAnswer{
+      200,
+      Json::object({{"id", record.id}, {"from", from}, {"total", total}, {"log", lines_of(*lines, from, slice.size)}})};
 }
 
 }  // namespace tidemark::gateway

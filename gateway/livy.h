@@ -4,13 +4,13 @@
 // The header `Idempotency-Key` makes a POST repeatable: the same key returns the same batch, with another body 409.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/result.h"
+#include "gateway/door.h"
 #include "gateway/job.h"
-#include "gateway/runs.h"
-#include "net/http_server.h"
 
 namespace tidemark::gateway {
 
@@ -19,19 +19,23 @@ Result<SparkJob> parse_livy_batch(std::string_view body);
 // The state that Livy would report: starting, running, success, dead or killed.
 std::string_view livy_state(const Record& record);
 
-class Livy {
+class Livy final : public BatchesDoor {
  public:
-  explicit Livy(Runs& runs) : runs_(runs) {}
+  explicit Livy(RunsOfCaller runs);
   static bool serves(std::string_view path);  // /batches and below
-  net::Task<void> handle(net::HttpExchange& exchange);
+  static DoorAnswer refusal(const Error& error);
 
  private:
-  net::Task<void> create(net::HttpExchange& exchange);
-  net::Task<void> list(net::HttpExchange& exchange, const net::Target& target);
-  net::Task<void> one(net::HttpExchange& exchange, const net::Target& target, std::string_view rest);
+  DoorAnswer refuse(const Error& error) const override { return refusal(error); }
+  net::Task<Result<Request>> read(net::HttpExchange& exchange) override;
+  DoorAnswer created(const Added& added) const override;
+  Result<RunFilter> filter_of(const net::Target& target) const override;
+  DoorAnswer listed(std::int64_t from, const Page& page) const override;
+  net::Task<Result<Record>> find(std::string id) override;
+  net::Task<DoorAnswer> cancel(const Record& record) override;
+  DoorAnswer shown(const Record& record) const override;
+  net::Task<std::optional<DoorAnswer>> part(const Record& record, std::string name, Slice slice) override;
   Json batch_of(const Record& record) const;
-
-  Runs& runs_;
 };
 
 }  // namespace tidemark::gateway

@@ -21,11 +21,18 @@ struct Record {
   policy::route::Run run;
   bool cancel = false;  // ordered; the run follows
   std::string message;  // the last error of a side, for the user
+  // Of the lease of the process that drives the run, in a store that several processes share. A write with an older
+  // one is refused.
+  std::int64_t epoch = 0;
 };
 
 // The state of a run in the few words that the doors have.
 enum class RunState : std::uint8_t { kWaiting, kRunning, kSucceeded, kFailed, kKilled };
 RunState state_of(const policy::route::Run& run);
+// Whether the run uses the quota of its business for runs and cores.
+constexpr bool has_side(policy::route::Phase phase) {
+  return phase >= policy::route::Phase::kRouted && !is_final(phase);
+}
 
 // The job as the current attempt submits it. A second attempt of a file committer has its own attempt id: otherwise it
 // would commit the tasks that the first one left, and duplicate their rows.

@@ -6,15 +6,16 @@
 #pragma once
 
 #include <string_view>
+#include <utility>
 
-#include "gateway/runs.h"
+#include "gateway/runs_of_caller.h"
 #include "net/http_server.h"
 
 namespace tidemark::gateway {
 
 class RunApi {
  public:
-  explicit RunApi(Runs& runs) : runs_(runs) {}
+  explicit RunApi(RunsOfCaller runs) : runs_(std::move(runs)) {}
   static bool serves(std::string_view path);
   net::Task<void> handle(net::HttpExchange& exchange);
 
@@ -22,7 +23,7 @@ class RunApi {
   net::Task<void> respond_log(net::HttpExchange& exchange, Record record, std::int64_t from);
   net::Task<void> respond_executor(net::HttpExchange& exchange, Record record, std::string executor);
 
-  Runs& runs_;
+  RunsOfCaller runs_;
 };
 
 }  // namespace tidemark::gateway

@@ -16,6 +16,7 @@ using namespace policy::route;
 
 constexpr std::int64_t kPercent = 100;
 constexpr std::string_view kComparisons = "comparisons";
+constexpr int kQuotaStatus = 429;
 
 // The state without the times since which a driver is missing or unknown: those alone are not worth a write.
 bool same_except_absence(Run a, const Run& b) {
@@ -31,8 +32,19 @@ bool same_except_absence(Run a, const Run& b) {
 }  // namespace
 
 struct Runs::Live {
-  Live(net::EventLoop& loop, Record r, base::Backoff b) : record(std::move(r)), changed(loop), backoff(b) {}
+  Live(net::EventLoop& loop, Record r, base::Backoff b)
+      : record(std::move(r)),
+        business(record.job.conf_or(kBusinessConf, "")),
+        cores(cores_of(record.job).value_or(0)),
+        uses_quota(has_side(record.run.phase)),
+        changed(loop),
+        backoff(b) {}
+
   Record record;
+  const std::string business;
+  const std::int64_t cores;
+  bool uses_quota;        // of runs and cores; also while the decision for a side is being stored
+  bool replaced = false;  // by the same run of a newer lease
   net::Event changed;
   base::Backoff backoff;
 };
@@ -54,6 +66,10 @@ net::Task<Result<void>> Runs::resume() {
   logs_.start();
   if (!records.empty()) log_.info("resuming runs", {{"runs", records.size()}});
   for (Record& record : records) drive_later(std::move(record));
+  store_.share({.taken = [this](std::vector<Record> taken) { adopt(std::move(taken)); },
+                .cancelled = [this](std::int64_t id) { on_cancel_ordered(id); },
+                .switched = [this] { wake_all(); },
+                .lost = [this] { drop_all(); }});
   co_return Result<void>();
 }
 
@@ -85,6 +101,34 @@ net::Task<void> Runs::note_comparison(const Record& record) {
   if (!stored) log_.error("cannot store the result of a comparison", {{"run", record.id}, {"error", stored.error()}});
 }
 
+void Runs::adopt(std::vector<Record> records) {
+  for (Record& record : records) {
+    const auto at = live_.find(record.id);
+    if (at != live_.end() && at->second->record.epoch == record.epoch) continue;
+    if (at != live_.end()) {
+      at->second->replaced = true;
+      at->second->changed.set();
+    }
+    drive_later(std::move(record));
+  }
+}
+
+void Runs::drop_all() {
+  scope_.clear();
+  live_.clear();
+}
+
+void Runs::on_cancel_ordered(std::int64_t id) {
+  const auto at = live_.find(id);
+  if (at == live_.end() || at->second->record.cancel) return;
+  at->second->record.cancel = true;
+  at->second->changed.set();
+}
+
+void Runs::wake_all() {
+  for (const auto& [id, live] : live_) live->changed.set();
+}
+
 void Runs::drive_later(Record record) {
   const std::int64_t id = record.id;
   const base::BackoffConfig config{.initial = options_.retry_first, .max = options_.retry_max};
@@ -93,7 +137,87 @@ void Runs::drive_later(Record record) {
   scope_.spawn(drive(std::move(live)));
 }
 
-net::Task<Result<Added>> Runs::add(SparkJob job, std::string key) {
+Quota Runs::quota_of(std::string_view business) const {
+  return quota_of_ && !business.empty() ? quota_of_(business) : Quota{};
+}
+
+QuotaUse Runs::use_of(std::string_view business) const {
+  QuotaUse use = store_.use_elsewhere(business);
+  if (const auto at = arriving_.find(business); at != arriving_.end()) use.queued += at->second;
+  for (const auto& [id, live] : live_) {
+    if (live->business != business) continue;
+    if (live->uses_quota) {
+      ++use.running;
+      use.cores += live->cores;
+    } else {
+      ++use.queued;
+    }
+  }
+  return use;
+}
+
+Result<void> Runs::check_quota(const SparkJob& job) const {
+  const std::string_view business = job.conf_or(kBusinessConf, "");
+  const Quota quota = quota_of(business);
+  if (quota == Quota{}) return {};
+  const auto cores = cores_of(job);
+  if (quota.cores && !cores) {
+    return fail(ErrorKind::kInvalid, "spark.dynamicAllocation.maxExecutors is required: business ", business,
+                " has a quota of cores");
+  }
+  const QuotaUse use = use_of(business);
+  switch (limit_at_door(quota, use, cores.value_or(0))) {
+    case QuotaLimit::kCores:
+      return fail(Error{ErrorKind::kExhausted,
+                        cat("exceeded quota: the job may use ", cores.value_or(0), " cores, and business ", business,
+                            " has ", *quota.cores),
+                        kQuotaStatus, 0});
+    case QuotaLimit::kQueued:
+      return fail(Error{ErrorKind::kExhausted,
+                        cat("exceeded quota: ", use.queued, " runs of business ", business, " wait, and at most ",
+                            *quota.queued, " may wait"),
+                        kQuotaStatus, 0});
+    case QuotaLimit::kRunning:
+    case QuotaLimit::kNone:
+      break;
+  }
+  return {};
+}
+
+std::string Runs::waits_for_quota(const Live& live) const {
+  const Quota quota = quota_of(live.business);
+  if (quota == Quota{}) return "";
+  const QuotaUse use = use_of(live.business);
+  switch (limit_at_start(quota, use, live.cores)) {
+    case QuotaLimit::kRunning:
+      return cat("the run waits: business ", live.business, " has ", use.running, " of ", *quota.running,
+                 " runs that may run");
+    case QuotaLimit::kCores:
+      return cat("the run waits for ", live.cores, " cores: business ", live.business, " uses ", use.cores, " of ",
+                 *quota.cores);
+    case QuotaLimit::kQueued:
+    case QuotaLimit::kNone:
+      break;
+  }
+  return "";
+}
+
+void Runs::wake_queued(std::string_view business) {
+  if (quota_of(business) == Quota{}) return;
+  for (const auto& [id, live] : live_) {
+    if (!live->uses_quota && live->business == business) live->changed.set();
+  }
+}
+
+net::Task<Result<Added>> Runs::add(SparkJob job, std::string key, std::string job_hash) {
+  if (auto allowed = check_quota(job); !allowed) {
+    // A known key is no new run.
+    std::optional<Record> known;
+    if (!key.empty()) {
+      TM_CO_TRY(known, co_await find_key(key));
+    }
+    if (!known) co_return fail(std::move(allowed).error());
+  }
   std::string why;
   bool possible = false;
   for (const Side side : {Side::kKubernetes, Side::kYarn}) {
@@ -106,12 +230,21 @@ net::Task<Result<Added>> Runs::add(SparkJob job, std::string key) {
 
   Record record;
   record.key = std::move(key);
-  record.job_hash = hash_of(job);
+  record.job_hash = job_hash.empty() ? hash_of(job) : std::move(job_hash);
   record.created = loop_.clock().wall();
   record.job = std::move(job);
   record.run.since = record.created;
   const std::string hash = record.job_hash;
+  struct Arriving {
+    std::int64_t& runs;
+    explicit Arriving(std::int64_t& r) : runs(r) { ++runs; }
+    ~Arriving() { --runs; }
+  };
+  std::optional<Arriving> arriving;
+  const std::string business(record.job.conf_or(kBusinessConf, ""));
+  if (quota_of(business) != Quota{}) arriving.emplace(arriving_[business]);
   TM_CO_TRY(Added added, co_await store_.add(std::move(record)));
+  arriving.reset();
   if (added.existed) {
     if (added.record.job_hash != hash) {
       co_return fail(ErrorKind::kConflict, "the idempotency key belongs to another job, run ", added.record.id);
@@ -143,25 +276,26 @@ net::Task<Result<void>> Runs::cancel(std::int64_t id) {
   if (!found) co_return fail(ErrorKind::kNotFound, "no run ", id);
   if (is_final(found->run.phase)) co_return Result<void>();
   TM_CO_TRY_VOID(co_await store_.order_cancel(id));
-  if (const auto at = live_.find(id); at != live_.end()) {
-    at->second->record.cancel = true;
-    at->second->changed.set();
-  }
+  on_cancel_ordered(id);
   co_return Result<void>();
 }
 
 net::Task<Result<void>> Runs::set_no_more_kubernetes(bool value) {
   TM_CO_TRY_VOID(co_await store_.set_no_more_kubernetes(value));
   log_.info(value ? "no more runs go to Kubernetes" : "runs go to Kubernetes again");
-  for (const auto& [id, live] : live_) live->changed.set();
+  wake_all();
   co_return Result<void>();
 }
 
-bool Runs::is_live(std::int64_t run, std::int64_t attempt) const {
-  const auto at = live_.find(run);
-  if (at == live_.end()) return false;
-  const Run& state = at->second->record.run;
-  return state.phase >= Phase::kRouted && static_cast<std::int64_t>(state.attempts.size()) == attempt;
+net::Task<bool> Runs::is_live(std::int64_t run, std::int64_t attempt) {
+  const auto owns = [attempt](const Run& state) {
+    return has_side(state.phase) && static_cast<std::int64_t>(state.attempts.size()) == attempt;
+  };
+  if (const auto at = live_.find(run); at != live_.end()) co_return owns(at->second->record.run);
+  // Of another process, or ended. Each process stores its intent before it acts.
+  const auto found = co_await store_.find(run);
+  if (!found) co_return true;
+  co_return *found&& owns((*found)->run);
 }
 
 void Runs::wake(std::int64_t run) {
@@ -232,6 +366,7 @@ std::int64_t Runs::waiting_at_kubernetes() const {
 
 Runs::Outcome Runs::route(const Live& live) const {
   const Record& record = live.record;
+  if (std::string why = waits_for_quota(live); !why.empty()) return {std::nullopt, std::move(why)};
   RouteInput input;
   for (const Side side : {Side::kKubernetes, Side::kYarn}) {
     const SideClient* client = sides_[static_cast<std::size_t>(side)];
@@ -331,13 +466,19 @@ net::Task<Runs::Outcome> Runs::perform(Live& live) {
 }
 
 // Returns when the state is durable: no effect goes before that.
-net::Task<void> Runs::save(Live& live, Run next, std::string message) {
+net::Task<bool> Runs::save(Live& live, Run next, std::string message) {
   Record wanted = live.record;
   wanted.run = std::move(next);
   wanted.message = std::move(message);
+  const bool had_side = live.uses_quota;
+  live.uses_quota = has_side(wanted.run.phase);
   while (true) {
     const auto stored = co_await store_.put(wanted);
     if (stored) break;
+    if (stored.error().kind == ErrorKind::kConflict) {
+      log_.warn("another gateway drives the run", {{"run", wanted.id}});
+      co_return false;
+    }
     log_.error("cannot store the state of a run; retrying", {{"run", wanted.id}, {"error", stored.error()}});
     co_await loop_.sleep(options_.retry_max);
   }
@@ -347,30 +488,42 @@ net::Task<void> Runs::save(Live& live, Run next, std::string message) {
                             {"message", wanted.message}});
   live.record.run = std::move(wanted.run);
   live.record.message = std::move(wanted.message);
+  if (had_side && !live.uses_quota) wake_queued(live.business);
+  co_return true;
 }
 
 net::Task<void> Runs::drive(std::shared_ptr<Live> live) {
-  while (!is_final(live->record.run.phase)) {
+  while (!is_final(live->record.run.phase) && !live->replaced) {
     live->changed.clear();
     if (live->record.cancel && !live->record.run.cancel) {
-      co_await save(*live, on_cancel(live->record.run, loop_.clock().wall()), "cancelled by the user");
+      const bool ours =
+          co_await save(*live, on_cancel(live->record.run, loop_.clock().wall()), "cancelled by the user");
+      if (!ours) break;
       continue;
     }
     const bool follows = effect_of(live->record.run) == Effect::kNone;
     Outcome outcome = co_await perform(*live);
     if (outcome.next && !same_except_absence(*outcome.next, live->record.run)) {
       live->backoff.reset();
-      co_await save(*live, *std::move(outcome.next), std::move(outcome.message));
+      const bool ours = co_await save(*live, *std::move(outcome.next), std::move(outcome.message));
+      if (!ours) break;
       continue;
     }
     if (outcome.next) live->record.run = *std::move(outcome.next);
     if (!outcome.message.empty()) live->record.message = std::move(outcome.message);
     co_await live->changed.wait_for(follows ? options_.look_interval : live->backoff.next());
   }
+  const auto forget = [&] {
+    if (const auto at = live_.find(live->record.id); at != live_.end() && at->second == live) live_.erase(at);
+  };
+  if (!is_final(live->record.run.phase)) {  // another process drives it
+    forget();
+    co_return;
+  }
   const auto result = result_of(live->record.run);
   log_.info("run ended", {{"run", live->record.id}, {"end", result ? name_of(result->end_class) : "cancelled"}});
   co_await note_comparison(live->record);
-  live_.erase(live->record.id);
+  forget();
   co_await update_log(live->record);
   co_await logs_.archive_run(live->record);
 }

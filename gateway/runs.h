@@ -7,10 +7,12 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/log.h"
@@ -20,6 +22,7 @@
 #include "gateway/side_client.h"
 #include "gateway/store.h"
 #include "net/loop.h"
+#include "policy/route/quota.h"
 #include "policy/route/run.h"
 #include "policy/route/side.h"
 
@@ -45,11 +48,16 @@ class Runs {
   Runs& operator=(const Runs&) = delete;
 
   void use(Sides sides) { sides_ = sides; }  // before resume(); they outlive this
+  // The quota of a business, read for each decision. Without this call there is none.
+  void limit(std::function<policy::route::Quota(std::string_view business)> quota_of) {
+    quota_of_ = std::move(quota_of);
+  }
   // Reads the runs that are not final, and drives them.
   net::Task<Result<void>> resume();
 
   // Durable when it answers. kConflict: the key belongs to another job. kUnsupported: no side can run the job.
-  net::Task<Result<Added>> add(SparkJob job, std::string key);
+  // kExhausted with code 429: the quota of its business. `job_hash`: of the job as the client sent it; "": of `job`.
+  net::Task<Result<Added>> add(SparkJob job, std::string key, std::string job_hash = "");
   net::Task<Result<std::optional<Record>>> find(std::int64_t id);
   net::Task<Result<std::optional<Record>>> find_key(std::string key);
   net::Task<Result<void>> drop_key(std::int64_t id) { return store_.drop_key(id); }
@@ -60,7 +68,7 @@ class Runs {
   net::Task<Result<void>> set_no_more_kubernetes(bool value);
 
   // Whether an attempt still owns its driver.
-  bool is_live(std::int64_t run, std::int64_t attempt) const;
+  net::Task<bool> is_live(std::int64_t run, std::int64_t attempt);
   void wake(std::int64_t run);
   std::size_t live() const { return live_.size(); }
   const std::string& store() const { return store_.instance(); }
@@ -82,6 +90,10 @@ class Runs {
   };
 
   void drive_later(Record record);
+  void adopt(std::vector<Record> records);
+  void drop_all();
+  void on_cancel_ordered(std::int64_t id);
+  void wake_all();
   net::Task<void> drive(std::shared_ptr<Live> live);
   net::Task<Outcome> perform(Live& live);
   net::Task<Outcome> submit(Live& live);
@@ -91,11 +103,17 @@ class Runs {
   net::Task<void> update_log(const Record& record);
   net::Task<Result<void>> read_comparisons();
   net::Task<void> note_comparison(const Record& record);
-  net::Task<void> save(Live& live, policy::route::Run next, std::string message);
+  // False: another process drives the run.
+  net::Task<bool> save(Live& live, policy::route::Run next, std::string message);
   policy::route::RunFacts facts_of(const Record& record) const;
   policy::route::RunConfig config() const;
   SideClient* side_of(const Record& record) const;
   std::int64_t waiting_at_kubernetes() const;
+  policy::route::Quota quota_of(std::string_view business) const;
+  policy::route::QuotaUse use_of(std::string_view business) const;
+  std::string waits_for_quota(const Live& live) const;  // the reason; "": it does not
+  Result<void> check_quota(const SparkJob& job) const;
+  void wake_queued(std::string_view business);
 
   net::EventLoop& loop_;
   Store& store_;
@@ -104,8 +122,10 @@ class Runs {
   const RunsOptions options_;
   RunLogs logs_;
   Sides sides_{};
+  std::function<policy::route::Quota(std::string_view business)> quota_of_;
   std::map<std::int64_t, std::shared_ptr<Live>> live_;
   std::map<std::string, std::int64_t> differing_;  // names of jobs, and the runs that found a difference
+  std::map<std::string, std::int64_t, std::less<>> arriving_;  // runs that are being stored, by business
   net::Scope scope_;
 };
 

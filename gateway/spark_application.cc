@@ -10,7 +10,6 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "base/yaml.h"
-#include "gateway/door.h"
 #include "policy/route/names.h"
 
 namespace tidemark::gateway {
@@ -203,33 +202,22 @@ Result<bool> read_spec_field(std::string_view field, const Json& value, SparkJob
   return true;
 }
 
+Json status_of(int status, std::string_view reason, std::string_view message) {
+  return Json::object({{"kind", "Status"},
+                       {"apiVersion", "v1"},
+                       {"metadata", Json::object()},
+                       {"status", "Failure"},
+                       {"message", message},
+                       {"reason", reason},
+                       {"code", status}});
+}
+
 void refuse_object(net::HttpExchange& exchange, int status, std::string_view reason, std::string_view message) {
-  respond(exchange, status,
-          Json::object({{"kind", "Status"},
-                        {"apiVersion", "v1"},
-                        {"metadata", Json::object()},
-                        {"status", "Failure"},
-                        {"message", message},
-                        {"reason", reason},
-                        {"code", status}}));
+  respond(exchange, status, status_of(status, reason, message));
 }
 
 void refuse_object(net::HttpExchange& exchange, const Error& error) {
-  const Refusal refusal = refusal_of(error);
-  switch (refusal.status) {
-    case 400:
-      return refuse_object(exchange, 422, "Invalid", refusal.message);
-    case 403:
-      return refuse_object(exchange, 403, "Forbidden", refusal.message);
-    case 404:
-      return refuse_object(exchange, 404, "NotFound", refusal.message);
-    case 409:
-      return refuse_object(exchange, 409, "AlreadyExists", refusal.message);
-    case 503:
-      return refuse_object(exchange, 503, "ServiceUnavailable", refusal.message);
-    default:
-      return refuse_object(exchange, 500, "InternalError", refusal.message);
-  }
+  respond(exchange, SparkApplications::refusal(error));
 }
 
 std::string_view application_state(const Record& record) {
@@ -289,13 +277,40 @@ Result<SparkApplication> parse_spark_application(std::string_view body, std::str
   }));
   out.job.conf["spark.kubernetes.namespace"] = ns;
   if (out.job.name.empty()) out.job.name = out.name;
-  if (out.job.user.empty()) out.job.user = "root";
   TM_TRY(out.job, checked(std::move(out.job)));
   return out;
 }
 
 bool SparkApplications::serves(std::string_view path) {
   return path.starts_with("/apis/sparkoperator.k8s.io/");
+}
+
+DoorAnswer SparkApplications::refusal(const Error& error) {
+  const auto [status, message] = refusal_of(error);
+  const auto as = [&message](int code, std::string_view reason) {
+    return DoorAnswer{code, status_of(code, reason, message)};
+  };
+  switch (status) {
+    case 400:
+      return as(422, "Invalid");
+    case 401:
+      return as(401, "Unauthorized");
+    case 403:
+    case kTooManyRequests:  // as the API server refuses what a ResourceQuota does not allow
+      return as(403, "Forbidden");
+    case 404:
+      return as(404, "NotFound");
+    case 408:
+      return as(408, "Timeout");
+    case 409:
+      return as(409, "AlreadyExists");
+    case 413:
+      return as(413, "RequestEntityTooLarge");
+    case 503:
+      return as(503, "ServiceUnavailable");
+    default:
+      return as(500, "InternalError");
+  }
 }
 
 Json SparkApplications::object_of(const Record& record) const {
@@ -322,10 +337,9 @@ Json SparkApplications::object_of(const Record& record) const {
 }
 
 net::Task<void> SparkApplications::create(net::HttpExchange& exchange, const std::string& ns) {
-  const auto body = co_await exchange.body(kBodyMax);
+  const auto body = co_await read_body(exchange);
   if (!body) {
-    const bool large = body.error().kind == ErrorKind::kExhausted;
-    refuse_object(exchange, large ? 413 : 408, large ? "RequestEntityTooLarge" : "Timeout", body.error().message);
+    refuse_object(exchange, body.error());
     co_return;
   }
   auto application = parse_spark_application(*body, ns);

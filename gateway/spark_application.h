@@ -8,11 +8,11 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/result.h"
+#include "gateway/door.h"
 #include "gateway/job.h"
-#include "gateway/runs.h"
-#include "net/http_server.h"
 
 namespace tidemark::gateway {
 
@@ -25,8 +25,9 @@ Result<SparkApplication> parse_spark_application(std::string_view body, std::str
 
 class SparkApplications {
  public:
-  explicit SparkApplications(Runs& runs) : runs_(runs) {}
+  explicit SparkApplications(RunsOfCaller runs) : runs_(std::move(runs)) {}
   static bool serves(std::string_view path);
+  static DoorAnswer refusal(const Error& error);
   net::Task<void> handle(net::HttpExchange& exchange);
 
  private:
@@ -34,7 +35,7 @@ class SparkApplications {
   net::Task<void> one(net::HttpExchange& exchange, const std::string& ns, const std::string& name);
   Json object_of(const Record& record) const;
 
-  Runs& runs_;
+  RunsOfCaller runs_;
 };
 
 }  // namespace tidemark::gateway

@@ -4,13 +4,11 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
-#include <deque>
-#include <functional>
 #include <utility>
 
 #include "base/hash.h"
 #include "base/text.h"
-#include "net/worker.h"
+#include "gateway/batched_store.h"
 #include "policy/route/names.h"
 
 namespace tidemark::gateway {
@@ -20,8 +18,6 @@ using base::cat;
 
 constexpr int kApplicationId = 0x54445347;  // "TDSG"
 constexpr int kSchema = 1;
-constexpr std::size_t kQueueMax = 4096;  // requests that wait for the worker
-constexpr std::size_t kBatchMax = 256;   // requests of one transaction
 
 constexpr const char* kTables =
     "CREATE TABLE runs(id INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT, job_hash TEXT NOT NULL, created INTEGER NOT "
@@ -31,29 +27,36 @@ constexpr const char* kTables =
     "CREATE TABLE state(name TEXT PRIMARY KEY, value TEXT NOT NULL)";
 constexpr std::string_view kColumns = "id, key, job_hash, created, job, cancel, run";
 
-// Statements on one connection. It belongs to one thread at a time.
-class Database {
+class SqliteDatabase final : public Database {
  public:
-  static Result<std::unique_ptr<Database>> open(const std::string& path, std::uint64_t seed);
-  ~Database() { sqlite3_close(db_); }
-  Database(const Database&) = delete;
-  Database& operator=(const Database&) = delete;
+  static Result<std::unique_ptr<SqliteDatabase>> open(const std::string& path, std::uint64_t seed);
+  ~SqliteDatabase() override { sqlite3_close(db_); }
+  SqliteDatabase(const SqliteDatabase&) = delete;
+  SqliteDatabase& operator=(const SqliteDatabase&) = delete;
 
+  Result<void> begin() override { return execute("BEGIN IMMEDIATE"); }
+  Result<void> commit() override { return execute("COMMIT"); }
+  void roll_back() override {
+    if (sqlite3_get_autocommit(db_) == 0) (void)execute("ROLLBACK");
+  }
+  Result<std::string> state(const std::string& name) override;
+  Result<void> set_state(const std::string& name, const std::string& value) override;
+  Result<Added> add(Record record) override;
+  Result<void> put(const Record& record) override;
+  Result<void> order_cancel(std::int64_t id) override;
+  Result<std::vector<Record>> find(std::int64_t id) override { return select("WHERE id = ?", {id}); }
+  Result<std::vector<Record>> find_key(const std::string& key) override { return select("WHERE key = ?", {}, {key}); }
+  Result<void> drop_key(std::int64_t id) override;
+  Result<Page> page(std::int64_t from, std::int64_t size, const RunFilter& filter) override;
+  Result<std::vector<Record>> live() override { return select("WHERE live = 1 ORDER BY id", {}); }
+
+ private:
+  SqliteDatabase(std::string path, sqlite3* db) : path_(std::move(path)), db_(db) {}
   Result<void> execute(const std::string& sql);
-  Result<std::string> state(const std::string& name);
-  Result<void> set_state(const std::string& name, const std::string& value);
-  Result<Added> add(Record record);
-  Result<void> put(const Record& record);
-  Result<void> order_cancel(std::int64_t id);
-  Result<void> drop_key(std::int64_t id);
   // The texts are bound first, then the numbers.
   Result<std::vector<Record>> select(const std::string& rest, const std::vector<std::int64_t>& numbers,
                                      const std::vector<std::string>& texts = {});
   Result<std::int64_t> count(const std::string& where, const std::vector<std::string>& texts);
-  bool in_transaction() const { return sqlite3_get_autocommit(db_) == 0; }
-
- private:
-  Database(std::string path, sqlite3* db) : path_(std::move(path)), db_(db) {}
   std::unexpected<Error> failed(std::string_view doing) const;
   Result<void> prepare(std::uint64_t seed);
 
@@ -108,7 +111,7 @@ ErrorKind kind_of(int code) {
   }
 }
 
-std::unexpected<Error> Database::failed(std::string_view doing) const {
+std::unexpected<Error> SqliteDatabase::failed(std::string_view doing) const {
   const int code = sqlite3_extended_errcode(db_);
   const ErrorKind kind = kind_of(code);
   std::string message = cat(doing, " ", path_, ": ", sqlite3_errmsg(db_));
@@ -117,24 +120,24 @@ std::unexpected<Error> Database::failed(std::string_view doing) const {
   return fail(Error{kind, std::move(message), code, 0});
 }
 
-Result<void> Database::execute(const std::string& sql) {
+Result<void> SqliteDatabase::execute(const std::string& sql) {
   if (sqlite3_exec(db_, sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) return failed("write");
   return {};
 }
 
-Result<std::unique_ptr<Database>> Database::open(const std::string& path, std::uint64_t seed) {
+Result<std::unique_ptr<SqliteDatabase>> SqliteDatabase::open(const std::string& path, std::uint64_t seed) {
   // Created here for its mode: jobs may contain passwords.
   if (const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600); fd >= 0) ::close(fd);
   sqlite3* db = nullptr;
   const int code =
       sqlite3_open_v2(path.c_str(), &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
-  auto out = std::unique_ptr<Database>(new Database(path, db));
+  auto out = std::unique_ptr<SqliteDatabase>(new SqliteDatabase(path, db));
   if (code != SQLITE_OK) return out->failed("open");
   TM_TRY_VOID(out->prepare(seed));
   return out;
 }
 
-Result<void> Database::prepare(std::uint64_t seed) {
+Result<void> SqliteDatabase::prepare(std::uint64_t seed) {
   sqlite3_extended_result_codes(db_, 1);
   // Exclusive: a second gateway on the same file would submit runs twice.
   for (const char* pragma :
@@ -162,10 +165,12 @@ Result<void> Database::prepare(std::uint64_t seed) {
     TM_TRY_VOID(execute(kTables));
     TM_TRY_VOID(set_state("instance", base::TextHash().add(cat("gateway ", seed)).hex()));
   }
+  // Not a part of the schema: a program without it can use the file.
+  TM_TRY_VOID(execute("CREATE INDEX IF NOT EXISTS runs_by_user ON runs(json_extract(job, '$.user'))"));
   return execute("COMMIT");
 }
 
-Result<std::string> Database::state(const std::string& name) {
+Result<std::string> SqliteDatabase::state(const std::string& name) {
   Statement statement(db_, "SELECT value FROM state WHERE name = ?1");
   const int code = statement.bind(name).step();
   if (code == SQLITE_DONE) return std::string();
@@ -173,13 +178,13 @@ Result<std::string> Database::state(const std::string& name) {
   return statement.text(0);
 }
 
-Result<void> Database::set_state(const std::string& name, const std::string& value) {
+Result<void> SqliteDatabase::set_state(const std::string& name, const std::string& value) {
   Statement statement(db_, "INSERT INTO state VALUES(?1, ?2) ON CONFLICT(name) DO UPDATE SET value = ?2");
   if (statement.bind(name).bind(value).step() != SQLITE_DONE) return failed("write");
   return {};
 }
 
-Result<Added> Database::add(Record record) {
+Result<Added> SqliteDatabase::add(Record record) {
   if (!record.key.empty()) {
     Statement known(db_, "SELECT id FROM runs WHERE key = ?1");
     const int code = known.bind(record.key).step();
@@ -202,27 +207,27 @@ Result<Added> Database::add(Record record) {
   return Added{std::move(record), false};
 }
 
-Result<void> Database::put(const Record& record) {
+Result<void> SqliteDatabase::put(const Record& record) {
   Statement update(db_, "UPDATE runs SET live = ?1, run = ?2 WHERE id = ?3");
   update.bind(is_final(record.run.phase) ? 0 : 1).bind(encode_run(record.run, record.message)).bind(record.id);
   if (update.step() != SQLITE_DONE) return failed("write");
   return {};
 }
 
-Result<void> Database::order_cancel(std::int64_t id) {
+Result<void> SqliteDatabase::order_cancel(std::int64_t id) {
   Statement update(db_, "UPDATE runs SET cancel = 1 WHERE id = ?1");
   if (update.bind(id).step() != SQLITE_DONE) return failed("write");
   return {};
 }
 
-Result<void> Database::drop_key(std::int64_t id) {
+Result<void> SqliteDatabase::drop_key(std::int64_t id) {
   Statement update(db_, "UPDATE runs SET key = NULL WHERE id = ?1");
   if (update.bind(id).step() != SQLITE_DONE) return failed("write");
   return {};
 }
 
-Result<std::vector<Record>> Database::select(const std::string& rest, const std::vector<std::int64_t>& numbers,
-                                             const std::vector<std::string>& texts) {
+Result<std::vector<Record>> SqliteDatabase::select(const std::string& rest, const std::vector<std::int64_t>& numbers,
+                                                   const std::vector<std::string>& texts) {
   Statement statement(db_, cat("SELECT ", kColumns, " FROM runs ", rest));
   for (const std::string& text : texts) statement.bind(text);
   for (const std::int64_t number : numbers) statement.bind(number);
@@ -251,7 +256,7 @@ Result<std::vector<Record>> Database::select(const std::string& rest, const std:
   return out;
 }
 
-Result<std::int64_t> Database::count(const std::string& where, const std::vector<std::string>& texts) {
+Result<std::int64_t> SqliteDatabase::count(const std::string& where, const std::vector<std::string>& texts) {
   Statement statement(db_, cat("SELECT count(*) FROM runs ", where));
   for (const std::string& text : texts) statement.bind(text);
   if (statement.step() != SQLITE_ROW) return failed("read");
@@ -288,178 +293,23 @@ std::string condition_of(const RunFilter& filter, std::vector<std::string>& text
   return all.empty() ? "" : cat("WHERE ", base::join(all, " AND "));
 }
 
-// A request: `work` runs on the worker inside a transaction. After its commit the loop wakes `waiting`, unless that was
-// destroyed meanwhile.
-struct Request {
-  std::function<Result<void>(Database&)> work;
-  Result<void> result;
-  net::OneShot<bool>* waiting = nullptr;
-};
-
-class SqliteStore final : public Store {
- public:
-  SqliteStore(net::EventLoop& loop, std::unique_ptr<Database> database, std::string instance, bool no_more)
-      : loop_(loop),
-        database_(std::move(database)),
-        instance_(std::move(instance)),
-        no_more_kubernetes_(no_more),
-        workers_(1, 4),
-        scope_(loop) {}
-
-  const std::string& instance() const override { return instance_; }
-  bool no_more_kubernetes() const override { return no_more_kubernetes_; }
-
-  net::Task<Result<void>> set_no_more_kubernetes(bool value) override {
-    TM_CO_TRY_VOID(co_await run<bool>([value](Database& db) -> Result<bool> {
-      TM_TRY_VOID(db.set_state("no-more-kubernetes", value ? "true" : "false"));
-      return value;
-    }));
-    no_more_kubernetes_ = value;
-    co_return Result<void>();
-  }
-
-  net::Task<Result<std::string>> text(std::string name) override {
-    return run<std::string>([name = std::move(name)](Database& db) { return db.state(name); });
-  }
-  net::Task<Result<void>> set_text(std::string name, std::string value) override {
-    return done([name = std::move(name), value = std::move(value)](Database& db) { return db.set_state(name, value); });
-  }
-
-  net::Task<Result<Added>> add(Record record) override {
-    return run<Added>([record = std::move(record)](Database& db) { return db.add(record); });
-  }
-
-  net::Task<Result<void>> put(const Record& record) override {
-    return done([record](Database& db) { return db.put(record); });
-  }
-
-  net::Task<Result<void>> order_cancel(std::int64_t id) override {
-    return done([id](Database& db) { return db.order_cancel(id); });
-  }
-
-  net::Task<Result<std::optional<Record>>> find(std::int64_t id) override {
-    return run<std::optional<Record>>([id](Database& db) -> Result<std::optional<Record>> {
-      TM_TRY(auto found, db.select("WHERE id = ?1", {id}));
-      if (found.empty()) return std::optional<Record>();
-      return std::optional(std::move(found[0]));
-    });
-  }
-
-  net::Task<Result<std::optional<Record>>> find_key(std::string key) override {
-    return run<std::optional<Record>>([key = std::move(key)](Database& db) -> Result<std::optional<Record>> {
-      TM_TRY(auto found, db.select("WHERE key = ?", {}, {key}));
-      if (found.empty()) return std::optional<Record>();
-      return std::optional(std::move(found[0]));
-    });
-  }
-
-  net::Task<Result<void>> drop_key(std::int64_t id) override {
-    return done([id](Database& db) { return db.drop_key(id); });
-  }
-
-  net::Task<Result<Page>> page(std::int64_t from, std::int64_t size, RunFilter filter) override {
-    return run<Page>([from, size, filter = std::move(filter)](Database& db) -> Result<Page> {
-      std::vector<std::string> texts;
-      const std::string where = condition_of(filter, texts);
-      Page page;
-      TM_TRY(page.total, db.count(where, texts));
-      const std::string order = filter.newest_first ? " ORDER BY id DESC" : " ORDER BY id";
-      TM_TRY(page.records, db.select(cat(where, order, " LIMIT ? OFFSET ?"), {size, from}, texts));
-      return page;
-    });
-  }
-
-  net::Task<Result<std::vector<Record>>> live() override {
-    return run<std::vector<Record>>([](Database& db) { return db.select("WHERE live = 1 ORDER BY id", {}); });
-  }
-
- private:
-  net::Task<Result<void>> done(std::function<Result<void>(Database&)> work) {
-    auto answer = co_await run<bool>([work = std::move(work)](Database& db) -> Result<bool> {
-      TM_TRY_VOID(work(db));
-      return true;
-    });
-    if (!answer) co_return fail(std::move(answer).error());
-    co_return Result<void>();
-  }
-
-  template <class T>
-  net::Task<Result<T>> run(std::function<Result<T>(Database&)> work) {
-    if (waiting_.size() >= kQueueMax) co_return fail(ErrorKind::kExhausted, "too many requests wait for the store");
-    auto value = std::make_shared<std::optional<T>>();
-    auto request = std::make_shared<Request>();
-    request->work = [work = std::move(work), value](Database& db) -> Result<void> {
-      TM_TRY(*value, work(db));
-      return {};
-    };
-    net::OneShot<bool> finished(loop_);
-    request->waiting = &finished;
-    struct Detach {
-      Request& request;
-      ~Detach() { request.waiting = nullptr; }
-    } detach{*request};
-    waiting_.push_back(request);
-    if (!busy_) {
-      busy_ = true;
-      scope_.spawn(work_off());
-    }
-    co_await finished;
-    if (!request->result) co_return fail(std::move(request->result).error());
-    co_return std::move(**value);
-  }
-
-  net::Task<void> work_off() {
-    while (!waiting_.empty()) {
-      std::vector<std::shared_ptr<Request>> requests;
-      while (!waiting_.empty() && requests.size() < kBatchMax) {
-        requests.push_back(std::move(waiting_.front()));
-        waiting_.pop_front();
-      }
-      auto ran = co_await workers_.run<bool>(loop_, [database = database_, requests] {
-        transact(*database, requests);
-        return true;
-      });
-      for (auto& each : requests) {
-        if (!ran) each->result = fail(ran.error());
-        if (each->waiting != nullptr) each->waiting->give(true);
-      }
-    }
-    busy_ = false;
-  }
-
-  static void transact(Database& database, const std::vector<std::shared_ptr<Request>>& requests) {
-    const auto all_fail = [&](const Error& error) {
-      for (const auto& each : requests) each->result = fail(error);
-    };
-    if (auto begun = database.execute("BEGIN IMMEDIATE"); !begun) return all_fail(begun.error());
-    for (const auto& each : requests) {
-      each->result = each->work(database);
-      // One that fails writes nothing: each is one statement. A full disk ends the transaction.
-      if (!each->result && !database.in_transaction()) return all_fail(each->result.error());
-    }
-    if (auto committed = database.execute("COMMIT"); !committed) {
-      all_fail(committed.error());
-      if (database.in_transaction()) (void)database.execute("ROLLBACK");
-    }
-  }
-
-  net::EventLoop& loop_;
-  std::shared_ptr<Database> database_;
-  std::string instance_;
-  bool no_more_kubernetes_;
-  std::deque<std::shared_ptr<Request>> waiting_;
-  bool busy_ = false;
-  net::WorkerPool workers_;
-  net::Scope scope_;
-};
+Result<Page> SqliteDatabase::page(std::int64_t from, std::int64_t size, const RunFilter& filter) {
+  std::vector<std::string> texts;
+  const std::string where = condition_of(filter, texts);
+  Page page;
+  TM_TRY(page.total, count(where, texts));
+  const std::string order = filter.newest_first ? " ORDER BY id DESC" : " ORDER BY id";
+  TM_TRY(page.records, select(cat(where, order, " LIMIT ? OFFSET ?"), {size, from}, texts));
+  return page;
+}
 
 }  // namespace
 
 Result<std::unique_ptr<Store>> open_sqlite_store(net::EventLoop& loop, const std::string& path, std::uint64_t seed) {
-  TM_TRY(auto database, Database::open(path, seed));
-  TM_TRY(auto instance, database->state("instance"));
-  TM_TRY(const auto no_more, database->state("no-more-kubernetes"));
-  return std::make_unique<SqliteStore>(loop, std::move(database), std::move(instance), no_more == "true");
+  TM_TRY(std::unique_ptr<Database> database, SqliteDatabase::open(path, seed));
+  TM_TRY(auto instance, database->state(std::string(kInstanceState)));
+  TM_TRY(const auto no_more, database->state(std::string(kSwitchState)));
+  return std::make_unique<BatchedStore>(loop, std::move(database), std::move(instance), no_more == "true");
 }
 
 }  // namespace tidemark::gateway

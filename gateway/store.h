@@ -2,13 +2,16 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
 #include "gateway/record.h"
 #include "net/loop.h"
+#include "policy/route/quota.h"
 
 namespace tidemark::gateway {
 
@@ -30,9 +33,21 @@ struct RunFilter {
   bool newest_first = false;
 };
 
+// What other processes do with a store that they share.
+struct StoreEvents {
+  std::function<void(std::vector<Record>)> taken;  // this process drives these runs from now on
+  std::function<void(std::int64_t)> cancelled;     // the cancel of a run of this process is ordered
+  std::function<void()> switched;                  // no_more_kubernetes() has changed
+  std::function<void()> lost;                      // this process drives no run until it takes them again
+};
+
 class Store {
  public:
   virtual ~Store() = default;
+  // After live(). A store of one process has no events.
+  virtual void share(StoreEvents) {}
+  // Runs that other processes drive.
+  virtual policy::route::QuotaUse use_elsewhere(std::string_view) const { return {}; }
   // A random name of this store: the names of pods derive from it.
   virtual const std::string& instance() const = 0;
   virtual bool no_more_kubernetes() const = 0;
@@ -45,13 +60,15 @@ class Store {
   }
 
   virtual net::Task<Result<Added>> add(Record record) = 0;
-  virtual net::Task<Result<void>> put(const Record& record) = 0;  // run and message
+  // Run and message. kConflict: another process drives the run now.
+  virtual net::Task<Result<void>> put(const Record& record) = 0;
   virtual net::Task<Result<void>> order_cancel(std::int64_t id) = 0;
   virtual net::Task<Result<std::optional<Record>>> find(std::int64_t id) = 0;
   virtual net::Task<Result<std::optional<Record>>> find_key(std::string key) = 0;
   virtual net::Task<Result<void>> drop_key(std::int64_t id) = 0;  // another run may have it
   virtual net::Task<Result<Page>> page(std::int64_t from, std::int64_t size, RunFilter filter) = 0;
-  virtual net::Task<Result<std::vector<Record>>> live() = 0;  // all that are not final
+  // All that are not final and that no other process drives.
+  virtual net::Task<Result<std::vector<Record>>> live() = 0;
 };
 
 }  // namespace tidemark::gateway

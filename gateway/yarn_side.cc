@@ -25,7 +25,8 @@ constexpr std::string_view kAttemptTag = "tidemark-attempt:";
 
 std::vector<std::string> tags_of(const Record& record, std::string_view store) {
   std::vector<std::string> tags = {store_tag(store), cat(kRunTag, record.id),
-                                   cat(kAttemptTag, record.run.attempts.size()), "tidemark-class:spark"};
+                                   cat(kAttemptTag, record.run.attempts.size()),
+                                   cat("tidemark-class:", record.job.conf_or(kClassConf, kDefaultClass))};
   if (const auto business = record.job.conf_or(kBusinessConf, ""); !business.empty()) {
     tags.push_back(cat("tidemark-business:", business));
   }
@@ -188,7 +189,7 @@ net::Task<Result<void>> YarnSide::poll_once() {
     note(application.id, seen_in(application));
     const auto run = number_in(application.tags, kRunTag);
     const auto attempt = number_in(application.tags, kAttemptTag);
-    if (run && attempt && !owner_.is_live(*run, *attempt)) co_await kill_stray(application);
+    if (run && attempt && !co_await owner_.is_live(*run, *attempt)) co_await kill_stray(application);
   }
   std::vector<std::string> rest;
   for (const auto& [id, followed] : followed_) {

@@ -27,7 +27,7 @@ class YarnSide final : public SideClient {
  public:
   struct Owner {
     std::string store;
-    std::function<bool(std::int64_t run, std::int64_t attempt)> is_live;
+    std::function<net::Task<bool>(std::int64_t run, std::int64_t attempt)> is_live;
     std::function<void(std::int64_t run)> on_change;
   };
   YarnSide(net::EventLoop& loop, hadoop::ApplicationsRest rest, hadoop::ContainerLogs logs, hadoop::HdfsAccess hdfs,

@@ -43,6 +43,18 @@ class Gss {
   virtual std::unique_ptr<GssContext> context(std::string server_principal) = 0;
 };
 
+// The side of a server: who a client is, by its token.
+class GssAcceptor {
+ public:
+  struct Accepted {
+    std::string principal;  // "ann@EXAMPLE.COM"
+    std::string token;      // for the client; may be empty
+  };
+  virtual ~GssAcceptor() = default;
+  // kDenied: the token is not valid here.
+  virtual net::Task<Result<Accepted>> accept(std::string token) = 0;
+};
+
 using MakeGss = std::function<std::shared_ptr<Gss>(net::EventLoop& loop)>;
 
 }  // namespace tidemark::hadoop

@@ -7,8 +7,12 @@
 
 #include "base/metrics.h"
 #include "gateway/gateway.h"
+#ifdef TIDEMARK_POSTGRES
+#include "gateway/postgres/store.h"
+#endif
 #include "hadoop/kerberos.h"
 #include "hadoop/site.h"
+#include "kube/config.h"
 #include "main/cluster.h"
 #include "main/hadoop_folder.h"
 #include "main/kerberos.h"
@@ -32,6 +36,19 @@ Result<std::map<std::string, std::string>> hadoop_properties(const yarn_operator
   return out;
 }
 
+Result<std::unique_ptr<gateway::Store>> open_postgres(net::EventLoop& loop, const base::Log& log,
+                                                      const std::string& where, base::Random& random) {
+#ifdef TIDEMARK_POSTGRES
+  gateway::postgres::PostgresOptions options;
+  options.where = where;
+  options.replica = host_identity(random.next());
+  return gateway::postgres::open_store(loop, log, options, random.next());
+#else
+  (void)loop, (void)log, (void)where, (void)random;
+  return fail(ErrorKind::kInvalid, "--postgres: this tidemark-hadoop is static, and cannot load libpq");
+#endif
+}
+
 }  // namespace
 
 int run_gateway(const std::vector<std::string>& args) {
@@ -39,11 +56,16 @@ int run_gateway(const std::vector<std::string>& args) {
   ClusterOptions cluster_options;
   gateway::GatewayOptions options;
   hadoop::KerberosOptions kerberos;
-  std::string hadoop_conf_dir;
+  std::string hadoop_conf_dir, postgres;
   LogOptions log_options;
   declare_cluster_flags(flags, cluster_options);
   declare_audit_flags(flags, cluster_options.audit);
   gateway::declare_flags(flags, options);
+  flags
+      .text("postgres", postgres,
+            "database for several replicas, as libpq writes it: host=db dbname=tidemark; PGPASSFILE names its password")
+      .placeholder("WHERE")
+      .secret();
   flags.text("hadoop-conf-dir", hadoop_conf_dir, "directory of yarn-site.xml; without it there is no YARN")
       .placeholder("DIR");
   hadoop::declare_kerberos_flags(flags, kerberos);
@@ -85,6 +107,13 @@ int run_gateway(const std::vector<std::string>& args) {
   client_config.burst = 1000;
   client_config.user_agent = "tidemark-gateway/" TIDEMARK_VERSION;
   client_config.metrics = &metrics;
+  rim.audit = audit.listener();
+  rim.files = kube::system_files();
+  if (!options.spnego_keytab.empty()) {
+    auto acceptor = make_acceptor(loop, options.spnego_keytab);
+    if (!acceptor) return failed(acceptor.error());
+    rim.acceptor = *std::move(acceptor);
+  }
   audit.listen_to(client_config, base::cat("gateway ", host_identity(random.next())));
   std::optional<Cluster> cluster;
   if (auto connected = connect_cluster(loop, log, random.fork(), cluster_options, client_config)) {
@@ -98,6 +127,11 @@ int run_gateway(const std::vector<std::string>& args) {
   }
 
   mkdir(options.data_dir.c_str(), 0700);
+  if (!postgres.empty()) {
+    auto store = open_postgres(loop, log, postgres, random);
+    if (!store) return failed(store.error());
+    rim.store = *std::move(store);
+  }
   auto running = gateway::Gateway::make(loop, std::move(rim), log, metrics, random.fork(), std::move(options));
   if (!running) return failed(running.error());
   (*running)->start();

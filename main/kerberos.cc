@@ -3,6 +3,7 @@
 #include <memory>
 
 #ifdef TIDEMARK_KERBEROS
+#include "kerberos/acceptor.h"
 #include "kerberos/gss.h"
 #endif
 
@@ -22,6 +23,15 @@ Result<void> speak_kerberos(hadoop::RmCluster& cluster, const hadoop::KerberosOp
       ErrorKind::kInvalid,
       "hadoop.security.authentication is kerberos, and this tidemark-hadoop was built without Kerberos; use one "
       "that was built on a machine of this architecture");
+#endif
+}
+
+Result<std::shared_ptr<hadoop::GssAcceptor>> make_acceptor(net::EventLoop& loop, const std::string& keytab) {
+#ifdef TIDEMARK_KERBEROS
+  return std::make_shared<kerberos::MitAcceptor>(loop, keytab);
+#else
+  (void)loop, (void)keytab;
+  return fail(ErrorKind::kInvalid, "--spnego-keytab: this tidemark-hadoop was built without Kerberos");
 #endif
 }
 

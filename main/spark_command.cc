@@ -34,6 +34,9 @@ namespace {
 
 constexpr std::string_view kGateway = "http://127.0.0.1:8998";
 constexpr std::string_view kGatewayVariable = "TIDEMARK_GATEWAY";
+constexpr std::string_view kTokenVariable = "TIDEMARK_TOKEN_FILE";
+constexpr std::string_view kAuthorityVariable = "TIDEMARK_CA_FILE";
+constexpr std::size_t kTokenBytesMax = 64 * 1024;
 constexpr base::Duration kAnswerLimit = std::chrono::seconds(30);
 constexpr base::Duration kPollInterval = std::chrono::seconds(1);
 constexpr std::size_t kNamesToResolveMax = 16;
@@ -43,7 +46,8 @@ constexpr std::size_t kPieceBytes = 4 * 1024 * 1024;  // of a file that is uploa
 constexpr std::string_view kSubmitHelp =
     "Usage: tidemark spark submit [flags] FILE [ARGS...]\n\n"
     "Runs a Spark job through the gateway and waits for its end. The flags are those of spark-submit; the environment\n"
-    "variable TIDEMARK_GATEWAY is the URL of the gateway (default http://127.0.0.1:8998).\n\n"
+    "variable TIDEMARK_GATEWAY is the URL of the gateway (default http://127.0.0.1:8998), TIDEMARK_TOKEN_FILE a file\n"
+    "with a token for it, and TIDEMARK_CA_FILE the authority of its certificate.\n\n"
     "Spark:\n"
     "  --class CLASS              main class of a jar\n"
     "  --name NAME                name of the job\n"
@@ -60,10 +64,17 @@ constexpr std::string_view kSubmitHelp =
     "  --num-executors N          executors\n"
     "  -h, --help                 this text\n";
 
+struct GatewayAddress {
+  std::string url = std::string(kGateway);
+  std::string token_file;
+  std::string ca_file;
+};
+
 // The gateway over HTTP, for one command.
 class Gateway {
  public:
-  explicit Gateway(const std::string& url) : loop_(clock_), workers_(1, kNamesToResolveMax), url_(url) {}
+  explicit Gateway(GatewayAddress address)
+      : loop_(clock_), workers_(1, kNamesToResolveMax), address_(std::move(address)), url_(address_.url) {}
 
   Result<Json> ask(std::string method, std::string path, std::string body = "") {
     TM_TRY(const auto url, net::parse_url(url_));
@@ -71,6 +82,7 @@ class Gateway {
       net::HttpClientConfig config;
       config.url = url;
       config.user_agent = "tidemark-spark/" TIDEMARK_VERSION;
+      config.tls.ca.file = address_.ca_file;
       client_ = std::make_unique<net::HttpClient>(loop_, &workers_, std::move(config));
     }
     net::HttpRequest request;
@@ -78,6 +90,10 @@ class Gateway {
     request.target = std::move(path);
     request.headers.add("content-type", "application/json");
     request.headers.add("x-requested-by", "tidemark");
+    if (!address_.token_file.empty()) {
+      TM_TRY(const std::string token, kube::system_files().read(address_.token_file, kTokenBytesMax));
+      request.headers.add("authorization", base::cat("Bearer ", base::trim(token)));
+    }
     request.body = std::move(body);
     std::optional<Result<net::HttpResponse>> answer;
     run([&]() -> net::Task<void> { answer.emplace(co_await client_->fetch(std::move(request), kAnswerLimit)); });
@@ -113,13 +129,25 @@ class Gateway {
   base::SystemClock clock_;
   net::EventLoop loop_;
   net::WorkerPool workers_;
-  std::string url_;
+  const GatewayAddress address_;
+  const std::string url_;
   std::unique_ptr<net::HttpClient> client_;
 };
 
-std::string gateway_of_environment() {
-  const std::string set = environment_or_empty(std::string(kGatewayVariable).c_str());
-  return set.empty() ? std::string(kGateway) : set;
+void declare_address_flags(base::Flags& flags, GatewayAddress& address) {
+  flags.text("gateway", address.url, "URL of the gateway").placeholder("URL");
+  flags.text("token-file", address.token_file, "file with a token for the gateway").placeholder("FILE");
+  flags.text("ca-file", address.ca_file, "authority of the gateway's certificate (default the system's)")
+      .placeholder("FILE");
+}
+
+GatewayAddress gateway_of_environment() {
+  const auto variable = [](std::string_view name) { return environment_or_empty(std::string(name).c_str()); };
+  GatewayAddress out;
+  if (std::string url = variable(kGatewayVariable); !url.empty()) out.url = std::move(url);
+  out.token_file = variable(kTokenVariable);
+  out.ca_file = variable(kAuthorityVariable);
+  return out;
 }
 
 bool has_ended(std::string_view state) {
@@ -234,14 +262,14 @@ int run_submit(const std::vector<std::string>& args) {
 
 // A command with flags, on one run or on all.
 struct RunCommand {
-  std::string gateway = std::string(kGateway);
+  GatewayAddress gateway;
   AnswerForm form;
   std::string id;
 };
 
 std::optional<int> parse_run_command(base::Flags& flags, const std::vector<std::string>& args, bool one,
                                      RunCommand& out) {
-  flags.text("gateway", out.gateway, "URL of the gateway").placeholder("URL");
+  declare_address_flags(flags, out.gateway);
   declare_form_flag(flags, out.form);
   if (one) flags.arguments("ID", 1, 1);
   base::Flags::Parsed parsed;
@@ -419,7 +447,7 @@ int run_comparison(Gateway& gateway, const std::string& run_or_file) {
 int run_spark_compare(const std::vector<std::string>& args) {
   base::Flags flags("tidemark spark compare", "Runs a job on both sides, and compares the rows that they write.");
   RunCommand command;
-  flags.text("gateway", command.gateway, "URL of the gateway").placeholder("URL");
+  declare_address_flags(flags, command.gateway);
   flags.arguments("RUN|FILE", 1, 1);
   flags.example("tidemark spark compare 12");
   base::Flags::Parsed parsed;

@@ -1,5 +1,6 @@
 #include "net/seal.h"
 
+#include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/rand.h>
 
@@ -57,6 +58,10 @@ Result<std::string> random_text(std::size_t bytes) {
   std::string out(bytes, '\0');
   if (RAND_bytes(bytes_of(out), static_cast<int>(bytes)) != 1) return fail(ErrorKind::kInternal, "no randomness");
   return base64url(out);
+}
+
+bool equal_in_constant_time(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
 }
 
 struct Sha256::Impl {

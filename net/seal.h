@@ -16,6 +16,9 @@ namespace tidemark::net {
 // SHA-256, as bytes.
 std::string sha256(std::string_view text);
 
+// The time depends only on the sizes.
+bool equal_in_constant_time(std::string_view a, std::string_view b);
+
 // Of bytes that come in pieces.
 class Sha256 {
  public:

@@ -175,6 +175,10 @@ class DyingStore final : public Store {
     return store_->page(from, size, std::move(filter));
   }
   net::Task<Result<std::vector<Record>>> live() override { return store_->live(); }
+  void share(StoreEvents events) override { store_->share(std::move(events)); }
+  policy::route::QuotaUse use_elsewhere(std::string_view business) const override {
+    return store_->use_elsewhere(business);
+  }
 
  private:
   net::Task<void> die() {

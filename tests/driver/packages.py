@@ -26,6 +26,7 @@ HADOOP = {"openjdk-17-jdk-headless": "javac", "maven": "mvn"}
 YARN = {
     **HADOOP,
     "krb5-kdc": "krb5kdc", "krb5-admin-server": "kadmin.local", "krb5-user": "kinit",  # a KDC of a test's own: the machine's is not started
+    "postgresql-15": "pg_ctlcluster", "libpq5": "pg_ctlcluster",  # a server of a test's own as well, and the library that the gateway loads
 }
 BROWSER = {"chromium": "chromium", "nodejs": "node", "npm": "npm"}
 CHINESE_FONT = "fonts-wqy-zenhei"

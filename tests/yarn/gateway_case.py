@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import ssl
 import tempfile
 import unittest
 import urllib.error
@@ -22,6 +23,9 @@ ENDED = ("success", "dead", "killed")
 class GatewayCase(unittest.TestCase):
     TOTALS = [Totals(memory_mib=4096, vcores=8)]
     CORE: dict[str, str] = {}  # of core-site.xml
+    SCHEME = "http"
+    tls: ssl.SSLContext | None = None
+    headers: dict[str, str] = {}
 
     @classmethod
     def setUpClass(cls):
@@ -49,14 +53,14 @@ class GatewayCase(unittest.TestCase):
         )
         self.addCleanup(gateway.stop)
         self.gateway = gateway
-        self.url = "http://" + wait_for(lambda: (re.search(r"gateway serves .*address=(\S+)", gateway.log) or [None, None])[1], "an address", gateway)
+        self.url = f"{self.SCHEME}://" + wait_for(lambda: (re.search(r"gateway serves .*address=(\S+)", gateway.log) or [None, None])[1], "an address", gateway)
         wait_for(lambda: self.ask("GET", "/readyz", raw=True), "readiness", gateway)
         return gateway
 
     def ask(self, method: str, path: str, body: dict | None = None, raw: bool = False):
-        request = urllib.request.Request(self.url + path, json.dumps(body).encode() if body is not None else None, {"Content-Type": "application/json"}, method=method)
+        request = urllib.request.Request(self.url + path, json.dumps(body).encode() if body is not None else None, {"Content-Type": "application/json", **self.headers}, method=method)
         try:
-            with urllib.request.urlopen(request, timeout=30) as answer:
+            with urllib.request.urlopen(request, timeout=30, context=self.tls) as answer:
                 text = answer.read().decode()
         except urllib.error.HTTPError as error:
             if raw:
