@@ -35,6 +35,13 @@ EVERYTHING = {
         "resources": {"limits": {"memory": "1Gi"}}, "priorityClassName": "system-cluster-critical", "nodeSelector": {"a": "b"}, "tolerations": [{"operator": "Exists"}],
         "affinity": {"podAntiAffinity": {}}, "podAnnotations": {"x": "y"}, "podLabels": {"z": "1"},
     },
+    "gateway": {
+        "enabled": True, "replicas": 3, "accessSecret": "gateway-access", "tlsSecret": "gateway-tls", "postgresSecret": "gateway-postgres", "persistence": {"storageClass": "fast", "size": "5Gi"},
+        "sparkNamespaces": ["spark", "ads"], "sparkImage": "registry.example/spark:3.5.9", "sparkYarnJars": "local:/opt/spark/jars/*", "hadoopConf": {"yarn-site.xml": SITE, "core-site.xml": "<configuration/>"}, "yarnUser": "spark",
+        "kerberos": {"keytabSecret": "gateway-keytab", "principal": "tidemark/_HOST@EXAMPLE.COM", "spnegoSecret": "gateway-http", "krb5Conf": "[libdefaults]\n  default_realm = EXAMPLE.COM\n"},
+        "metricsPort": 9093, "logLevel": "debug", "logFormat": "text", "extraArgs": ["--kubernetes-percent=20"], "resources": {"limits": {"memory": "1Gi"}}, "priorityClassName": "system-cluster-critical",
+        "nodeSelector": {"a": "b"}, "tolerations": [{"operator": "Exists"}], "affinity": {"podAntiAffinity": {}}, "podAnnotations": {"x": "y"}, "podLabels": {"z": "1"},
+    },
     "yarnOperator": {
         "enabled": True, "replicas": 3, "mode": "observe", "yarnUser": "yarn", "rounding": "peer", "millicoresPerVcore": 1000000, "poll": "500ms", "kubeApiQps": 0.5, "kubeApiBurst": 7, "metricsPort": 9091, "logLevel": "debug",
         "hadoopConf": {"yarn-site.xml": SITE, "core-site.xml": "<configuration/>", "second.yarn-site.xml": SITE}, "extraArgs": ["--lost-hold=20m"], "extraEnv": [{"name": "TZ", "value": "UTC"}],
@@ -117,6 +124,9 @@ BAD = [
     ({"console": {"hosts": ["https://console.example.com"]}}, "hosts"),
     ({"console": {"tls": "console-tls"}}, "tls"),
     ({"console": {"oidc": {"issuer": "http://login.example.com"}}}, "issuer"),
+    ({"gateway": {"sparkNamespaces": []}}, "sparkNamespaces"),
+    ({"gateway": {"persistence": {"size": "lots"}}}, "size"),
+    ({"gateway": {"postgres": "host=db"}}, "postgres"),
     ({"yarnOperator": {"rounding": "up"}}, "rounding"),
     ({"yarnOperator": {"millicoresPerVcore": 0}}, "millicoresPerVcore"),
     ({"yarnOperator": {"poll": "5"}}, "poll"),
@@ -181,6 +191,10 @@ class Chart(unittest.TestCase):
         self.assertIn("serviceAccount.name must say whose account it is", done.stderr)
         done = helm("template", RELEASE, CHART, values={"console": {"enabled": True}})
         self.assertIn("console.enabled needs a certificate: set console.tlsSecret", done.stderr)
+        done = helm("template", RELEASE, CHART, values={"gateway": {"enabled": True, "tlsSecret": "x"}})
+        self.assertIn("gateway.enabled needs authentication: set gateway.tlsSecret", done.stderr)
+        done = helm("template", RELEASE, CHART, values={"gateway": {"enabled": True, "tlsSecret": "x", "accessSecret": "y", "replicas": 2}})
+        self.assertIn("gateway.replicas above 1 need a store that replicas share", done.stderr)
         for values, why in (
             ({"localDirsLimitMiB": 5}, "yarnCopilot.localDirsLimitMiB: of which folders?"), ({"diskWriteLimitMiB": 5}, ".diskWriteLimitMiB: on which disks?"),
             ({"kerberos": {"keytabSecret": "x"}}, "wants to know the realm and the ResourceManagers"), ({"kerberos": {"principal": "x"}}, "principal is one of a keytab"),
@@ -194,7 +208,7 @@ class Chart(unittest.TestCase):
         self.api.request("POST", "/api/v1/namespaces", {"metadata": {"name": "pod-security", "labels": {"pod-security.kubernetes.io/enforce": "restricted"}}})
         found = chart.objects(template(EVERYTHING))
         what_an_uninstallation_runs = chart.find(found, "Job")
-        for of in (chart.deployment(found), chart.deployment(found, "yarn-operator"), chart.deployment(found, "console"), what_an_uninstallation_runs):
+        for of in (chart.deployment(found), chart.deployment(found, "yarn-operator"), chart.deployment(found, "console"), chart.deployment(found, "gateway"), what_an_uninstallation_runs):
             with self.subTest(of["metadata"]["name"]):
                 spec = of["spec"]["template"]["spec"]
                 pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "restricted", "namespace": "pod-security"}, "spec": spec}
@@ -233,6 +247,15 @@ class Chart(unittest.TestCase):
         self.assertEqual(["statefulset.apps/tidemark-manager"], kinds())
         must(helm("upgrade", RELEASE, CHART, "--namespace", NAMESPACE, values={"journal": {"persistence": {"enabled": False}}}))
         self.assertEqual(["deployment.apps/tidemark-manager"], kinds())
+
+    def test_a_gateway_without_postgresql_has_one_replica_and_a_claim(self):
+        found = chart.objects(template({"gateway": {"enabled": True, "tlsSecret": "x", "accessSecret": "y", "persistence": {"size": "3Gi"}}}))
+        claim = chart.find(found, "PersistentVolumeClaim")
+        self.assertEqual(("3Gi", "keep"), (claim["spec"]["resources"]["requests"]["storage"], claim["metadata"]["annotations"]["helm.sh/resource-policy"]))
+        gateway = chart.deployment(found, "gateway")["spec"]
+        self.assertEqual((1, "Recreate"), (gateway["replicas"], gateway["strategy"]["type"]))
+        self.assertIn({"name": "runs", "persistentVolumeClaim": {"claimName": claim["metadata"]["name"]}}, gateway["template"]["spec"]["volumes"])
+        self.assertNotIn("PersistentVolumeClaim", [each["kind"] for each in chart.objects(template(EVERYTHING))])
 
     def test_install_upgrade_and_uninstall(self):
         must(helm("install", RELEASE, CHART, "--namespace", NAMESPACE))

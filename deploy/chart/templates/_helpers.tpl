@@ -82,6 +82,21 @@ app.kubernetes.io/component: console
 {{ include "tidemark.commonLabels" . }}
 {{- end -}}
 
+{{- define "tidemark.gateway" -}}
+{{ include "tidemark.name" . }}-gateway
+{{- end -}}
+
+{{- define "tidemark.gatewaySelector" -}}
+app.kubernetes.io/name: tidemark
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/component: gateway
+{{- end -}}
+
+{{- define "tidemark.gatewayLabels" -}}
+{{ include "tidemark.gatewaySelector" . }}
+{{ include "tidemark.commonLabels" . }}
+{{- end -}}
+
 {{- define "tidemark.yarnOperator" -}}
 {{ include "tidemark.name" . }}-yarn-operator
 {{- end -}}
