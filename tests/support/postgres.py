@@ -29,7 +29,7 @@ class Postgres:
         self.bin = programs()
         if self.bin is None:
             raise unittest.SkipTest("PostgreSQL is not installed")
-        self.folder = Path(tempfile.mkdtemp(prefix="tidemark-postgres-"))
+        self.folder = Path(tempfile.mkdtemp(prefix="tidemark-postgres-", dir="/tmp"))  # the directory of a test run is closed to other users
         owners.mark(self.folder)
         self._as_user = []
         if os.geteuid() == 0:
