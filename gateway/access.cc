@@ -28,7 +28,7 @@ Result<std::string> name_in(const std::string& place, const Json& value) {
            c == '_';
   };
   const auto letter = [&](char c) { return plain(c) && c != '-' && c != '.' && c != '_'; };
-  const std::string text(value.get_string().value_or(""));
+  std::string text(value.get_string().value_or(""));
   if (text.empty() || text.size() > kAccessNameMax || !std::ranges::all_of(text, plain) || !letter(text.front()) ||
       !letter(text.back())) {
     return fail(ErrorKind::kInvalid, place, ": a name of at most ", kAccessNameMax,

@@ -42,6 +42,8 @@ class PostgresCase(GatewayCase):
         self.url = first
         wait_for(lambda: self.ask("GET", "/tidemark/v1/switch")["noMoreKubernetes"], "the switch at the other replica", killed)
         self.ask("PUT", "/tidemark/v1/switch", {"noMoreKubernetes": False})
+        self.url = second
+        wait_for(lambda: not self.ask("GET", "/tidemark/v1/switch")["noMoreKubernetes"], "the switch at the other replica", other)
 
         runs = {}
         for number in range(2 * RUNS):
