@@ -44,7 +44,8 @@ net::Task<Result<std::string>> BatchedStore::text(std::string name) {
 }
 
 net::Task<Result<void>> BatchedStore::set_text(std::string name, std::string value) {
-  return request([name = std::move(name), value = std::move(value)](Database& db) { return db.set_state(name, value); });
+  return request(
+      [name = std::move(name), value = std::move(value)](Database& db) { return db.set_state(name, value); });
 }
 
 net::Task<Result<Added>> BatchedStore::add(Record record) {

@@ -83,8 +83,8 @@ class KubernetesSide final : public SideClient {
   const Celeborn* shuffle_ = nullptr;
   std::set<std::string> collecting_;  // uids of executor pods
   std::size_t readers_ = 0;           // of logs of executors
-  std::set<std::string> namespaces_;                // of drivers, as far as it has seen them
-  std::set<std::string> straying_;                  // pods that are being examined or removed
+  std::set<std::string> namespaces_;  // of drivers, as far as it has seen them
+  std::set<std::string> straying_;    // pods that are being examined or removed
   net::Scope scope_;
 };
 

@@ -167,7 +167,8 @@ Kyuubi::Kyuubi(RunsOfCaller runs, Uploads* uploads)
     : BatchesDoor(std::move(runs), {.path = kKyuubiPath,
                                     .bad_request = "HTTP 400 Bad Request",
                                     .not_found = "HTTP 404 Not Found",
-                                    .not_allowed = "HTTP 405 Method Not Allowed"}), uploads_(uploads) {}
+                                    .not_allowed = "HTTP 405 Method Not Allowed"}),
+      uploads_(uploads) {}
 
 bool Kyuubi::serves(std::string_view path) {
   return path == kKyuubiPath || path.starts_with(cat(kKyuubiPath, "/"));

@@ -124,7 +124,7 @@ class Runs {
   Sides sides_{};
   std::function<policy::route::Quota(std::string_view business)> quota_of_;
   std::map<std::int64_t, std::shared_ptr<Live>> live_;
-  std::map<std::string, std::int64_t> differing_;  // names of jobs, and the runs that found a difference
+  std::map<std::string, std::int64_t> differing_;              // names of jobs, and the runs that found a difference
   std::map<std::string, std::int64_t, std::less<>> arriving_;  // runs that are being stored, by business
   net::Scope scope_;
 };
