@@ -46,9 +46,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     TM_CHECK(!hadoop::to_error(*answer->refusal).message.empty(), "an error says something");
   check(hadoop::decode_get_service_status(bytes));
   check(hadoop::parse_node_id(bytes));
-  const auto waiting = hadoop::decode_get_queue_info(bytes);
-  check(waiting);
-  if (waiting) TM_CHECK(waiting->memory_mib >= 0 && waiting->vcores >= 0, "nothing waits for less than nothing");
+  const auto queue = hadoop::decode_get_queue_info(bytes);
+  check(queue);
+  if (queue)
+    TM_CHECK(queue->waiting.memory_mib >= 0 && queue->waiting.vcores >= 0, "nothing waits for less than nothing");
   const auto application = hadoop::decode_get_application_report(bytes);
   check(application);
   if (application) TM_CHECK(application->tags.size() <= hadoop::kApplicationTagsMax, "bounded");
