@@ -47,7 +47,7 @@ class ConsoleTest : public ::testing::Test {
     admin = std::make_unique<kube::memory::LocalTransport>(loop, server->handler(), "test");
     const Json crd =
         *base::parse_yaml(read_file(base::testing::from_root("deploy/crds/slo.koordinator.sh_nodemetrics.yaml")));
-    must("POST", "/apis/apiextensions.kstd::chrono::seconds(8).io/v1/customresourcedefinitions", crd);
+    must("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd);
     must("POST", "/api/v1/namespaces", name_only("koordinator-system"));
     must("POST", "/api/v1/namespaces", name_only("jobs"));
   }

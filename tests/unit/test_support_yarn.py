@@ -38,7 +38,7 @@ class Java(unittest.TestCase):
         self.assertIsNone(yarn.find_java([old, new, self.java("17.0.15", compiler=False)]))
 
 
-KERBEROS = {"krb5-kdc": "krb5kdc", "krb5-admin-server": "kadmin.local", "krb5-user": "kinit"}
+SERVERS = {"krb5-kdc": "krb5kdc", "krb5-admin-server": "kadmin.local", "krb5-user": "kinit", "postgresql-15": "pg_ctlcluster", "libpq5": "pg_ctlcluster"}
 
 
 class Providing(unittest.TestCase):
@@ -46,7 +46,7 @@ class Providing(unittest.TestCase):
         self.setup = self.enterContext(mock.patch.object(packages, "setup"))
         self.enterContext(mock.patch.object(yarn, "find_java", lambda: self.java))
         self.enterContext(mock.patch.object(yarn.shutil, "which", lambda program, path=None: program if program in self.there else None))
-        self.there = set(KERBEROS.values())
+        self.there = set(SERVERS.values())
         self.enterContext(mock.patch.object(maven_jars.Jars, "there", lambda _: self.jars))
         self.enterContext(mock.patch.object(maven_jars.Jars, "provide", lambda _: Path("/jars")))
         self.enterContext(mock.patch.object(yarn.node, "provide", lambda: self.node))
@@ -61,7 +61,7 @@ class Providing(unittest.TestCase):
         self.java, self.jars, self.there = "/java", True, set()
         self.setup.reset_mock()
         yarn.provide()
-        self.setup.assert_called_once_with(list(KERBEROS))
+        self.setup.assert_called_once_with(list(SERVERS))
 
     def test_reports_the_reason(self):
         self.java, self.jars = None, True
