@@ -16,7 +16,7 @@ namespace {
 
 using model::Reason;
 
-// Poll interval after an update (was it applied?), while containers were told to end, and at a failover.
+// Poll interval after an update (was it applied?), while containers are in their grace, and at a failover.
 constexpr base::Duration kLookAgain = std::chrono::seconds(1);
 
 }  // namespace

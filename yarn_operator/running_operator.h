@@ -70,7 +70,7 @@ class RunningOperator final : public YarnOperator {
     ContestedTotals contested;
     std::size_t contested_nodes = 0;
     bool classless = false;          // the settings do not contain the class of its work
-    std::set<std::string> in_grace;  // nodes on which containers were told to end
+    std::set<std::string> in_grace;  // nodes with containers in their grace
     std::size_t waits = 0;           // nodes whose hour allows no evictions now
     Pace reclaims;
   };

@@ -54,7 +54,7 @@ class ShrinkBook {
   };
   bool is_under_way(const Due& due) const { return last_of(due) != nullptr; }
   bool waits(const Due& due) const;  // started, and the rest waits for its hour
-  // Its containers were told to end and still have time. Another total of the node would save them.
+  // Its containers are in their grace. Another total of the node would save them.
   bool is_in_grace(const Due& due, const ClusterLink& link, base::MonotonicTime now) const;
   // Needs a new report. Starts at most `first_max` orders that were not tried before; the others stay due. `room`
   // limits bounded orders.

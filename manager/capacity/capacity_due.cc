@@ -84,7 +84,8 @@ std::optional<base::Duration> look_again(const NodeDecision& decision, base::Wal
     const base::Duration left = degrade + seconds(1) - base::Duration(age_ns);
     if (!far && left > base::Duration(0)) next = std::min(next, left);
   }
-  if (decision.offer.again_after) next = std::min(next, std::max<base::Duration>(*decision.offer.again_after, seconds(1)));
+  if (decision.offer.again_after)
+    next = std::min(next, std::max<base::Duration>(*decision.offer.again_after, seconds(1)));
   // When an order ends, or draining is over, to the moment.
   if (decision.permit.state.again_after) next = std::min(next, *decision.permit.state.again_after);
   return next;
