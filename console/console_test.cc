@@ -18,7 +18,7 @@
 #include "base/yaml.h"
 #include "console/documents.h"
 #include "console/page.h"
-#include "console/testing/console_on_memory.h"
+#include "console/testing/console_over_http.h"
 #include "kube/memory/local_transport.h"
 #include "kube/memory/server.h"
 #include "model/annotations.h"

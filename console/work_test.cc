@@ -8,7 +8,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "console/testing/console_on_memory.h"
+#include "console/testing/console_over_http.h"
 
 namespace tidemark::console {
 namespace {
