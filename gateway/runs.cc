@@ -471,7 +471,7 @@ net::Task<bool> Runs::save(Live& live, Run next, std::string message) {
   wanted.run = std::move(next);
   wanted.message = std::move(message);
   const bool had_side = live.uses_quota;
-  live.uses_quota = has_side(wanted.run.phase);
+  live.uses_quota = had_side || has_side(wanted.run.phase);
   while (true) {
     const auto stored = co_await store_.put(wanted);
     if (stored) break;
@@ -488,6 +488,7 @@ net::Task<bool> Runs::save(Live& live, Run next, std::string message) {
                             {"message", wanted.message}});
   live.record.run = std::move(wanted.run);
   live.record.message = std::move(wanted.message);
+  live.uses_quota = has_side(live.record.run.phase);
   if (had_side && !live.uses_quota) wake_queued(live.business);
   co_return true;
 }

@@ -37,7 +37,7 @@ EVERYTHING = {
     },
     "gateway": {
         "enabled": True, "replicas": 3, "accessSecret": "gateway-access", "tlsSecret": "gateway-tls", "postgresSecret": "gateway-postgres", "persistence": {"storageClass": "fast", "size": "5Gi"},
-        "sparkNamespaces": ["spark", "ads"], "sparkImage": "registry.example/spark:3.5.9", "sparkYarnJars": "local:/opt/spark/jars/*", "hadoopConf": {"yarn-site.xml": SITE, "core-site.xml": "<configuration/>"}, "yarnUser": "spark",
+        "sparkNamespaces": ["default", "kube-public"], "sparkImage": "registry.example/spark:3.5.9", "sparkYarnJars": "local:/opt/spark/jars/*", "hadoopConf": {"yarn-site.xml": SITE, "core-site.xml": "<configuration/>"}, "yarnUser": "spark",
         "kerberos": {"keytabSecret": "gateway-keytab", "principal": "tidemark/_HOST@EXAMPLE.COM", "spnegoSecret": "gateway-http", "krb5Conf": "[libdefaults]\n  default_realm = EXAMPLE.COM\n"},
         "metricsPort": 9093, "logLevel": "debug", "logFormat": "text", "extraArgs": ["--kubernetes-percent=20"], "resources": {"limits": {"memory": "1Gi"}}, "priorityClassName": "system-cluster-critical",
         "nodeSelector": {"a": "b"}, "tolerations": [{"operator": "Exists"}], "affinity": {"podAntiAffinity": {}}, "podAnnotations": {"x": "y"}, "podLabels": {"z": "1"},
@@ -193,7 +193,7 @@ class Chart(unittest.TestCase):
         self.assertIn("console.enabled needs a certificate: set console.tlsSecret", done.stderr)
         done = helm("template", RELEASE, CHART, values={"gateway": {"enabled": True, "tlsSecret": "x"}})
         self.assertIn("gateway.enabled needs authentication: set gateway.tlsSecret", done.stderr)
-        done = helm("template", RELEASE, CHART, values={"gateway": {"enabled": True, "tlsSecret": "x", "accessSecret": "y", "replicas": 2}})
+        done = helm("template", RELEASE, CHART, values={"gateway": {"enabled": True, "tlsSecret": "gateway-tls", "accessSecret": "gateway-access", "replicas": 2}})
         self.assertIn("gateway.replicas above 1 need a store that replicas share", done.stderr)
         for values, why in (
             ({"localDirsLimitMiB": 5}, "yarnCopilot.localDirsLimitMiB: of which folders?"), ({"diskWriteLimitMiB": 5}, ".diskWriteLimitMiB: on which disks?"),
@@ -249,7 +249,7 @@ class Chart(unittest.TestCase):
         self.assertEqual(["deployment.apps/tidemark-manager"], kinds())
 
     def test_a_gateway_without_postgresql_has_one_replica_and_a_claim(self):
-        found = chart.objects(template({"gateway": {"enabled": True, "tlsSecret": "x", "accessSecret": "y", "persistence": {"size": "3Gi"}}}))
+        found = chart.objects(template({"gateway": {"enabled": True, "tlsSecret": "gateway-tls", "accessSecret": "gateway-access", "persistence": {"size": "3Gi"}}}))
         claim = chart.find(found, "PersistentVolumeClaim")
         self.assertEqual(("3Gi", "keep"), (claim["spec"]["resources"]["requests"]["storage"], claim["metadata"]["annotations"]["helm.sh/resource-policy"]))
         gateway = chart.deployment(found, "gateway")["spec"]
