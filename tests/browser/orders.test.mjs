@@ -303,7 +303,7 @@ describe("offline work", () => {
     await page.keyboard.press("Enter");
     await dialog(page).getByRole("textbox", { name: /Type spark/ }).fill("spark");
     await accessible(page, "the confirmation of a class");
-    await page.keyboard.press("Enter");
+    await dialog(page).getByRole("textbox", { name: /Type spark/ }).press("Enter");
     await dialog(page).locator(".step.done", { hasText: "Nodes marked: 12 of 12" }).waitFor();
     await dialog(page).getByRole("button", { name: "Close" }).click();
     const spark = page.locator(".card").first().locator("tbody tr", { hasText: "spark" });
