@@ -23,6 +23,8 @@ pools:
   nodeSelector: {matchLabels: {role: web}}
 - name: database
   nodeSelector: {matchLabels: {role: database}}
+classes:
+- {name: spark, order: 30}
 """
 SELLS = {"cpu": "32", "memory": "128Gi", "pods": "110", "kubernetes.io/batch-cpu": "12000", "kubernetes.io/batch-memory": "48Gi"}
 MERGE = "application/merge-patch+json"

@@ -278,7 +278,11 @@ function Progress({ first, target }: { first: Order; target: Target }) {
   return (
     <div class="progress" aria-live="polite">
       {order.evict ? eviction ? <EvictionSteps eviction={eviction} /> : <Line done={false}>{t("stepMarked", { n: number(order.marked), total: number(order.nodes) })}</Line> : <PlainSteps order={order} target={target} />}
-      {order.error && <p class="failure">{t("refused", { why: order.error })}</p>}
+      {order.error && (
+        <p class="failure" role="alert">
+          {t("refused", { why: order.error })}
+        </p>
+      )}
       {problems.length > 0 && (
         <ul class="says">
           {problems.slice(0, NODES_LEFT_SHOWN).map((each) => (
