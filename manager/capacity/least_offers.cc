@@ -12,7 +12,9 @@ LeastOffers::LeastOffers(HistoryContext context, std::function<bool()> wanted,
       store_(std::move(context), {std::string(kLeastKind), kLeastVersion, kHistoryShardsMax},
              {[this] { return wanted_(); }, [] { return base::Duration(std::chrono::hours(1)); },
               [this](const StoredRecord& stored) -> Result<void> {
-                TM_TRY(const auto kept, policy::sell::decode_least(stored.record.bytes));
+                TM_TRY(const auto kept, stored.version.schema < kLeastVersion.schema
+                                            ? policy::sell::decode_least_text(stored.record.bytes)
+                                            : policy::sell::decode_least(stored.record.bytes));
                 const model::NodeName node(stored.record.name);
                 if (!known_(node)) return {};  // it is gone: its record goes with the next write
                 auto& offers = offers_[node];

@@ -19,7 +19,7 @@
 namespace tidemark::manager {
 
 inline constexpr std::string_view kLeastKind = "least";  // of manager/history
-inline constexpr HistoryVersion kLeastVersion{2, 1};
+inline constexpr HistoryVersion kLeastVersion{2, 1};     // 1: as text
 
 class LeastOffers {
  public:

@@ -56,13 +56,12 @@ TEST_F(LeastTest, WithoutReportsOfferDecaysToTheMinimumOfTheHour) {
   EXPECT_LE(offered_milli(), 0) << "forgotten in the end";
 }
 
-TEST_F(LeastTest, GoesOnFromStoredOffers) {
-  policy::sell::LeastOffers kept;
-  kept.hours[0] = {9123, 4096};
+TEST_F(LeastTest, ReadsThePreviousFormatAndStoresTheCurrentOne) {
   const std::string map = history_map_name(kLeastKind, history_shard("n1", kHistoryShardsMax));
   const std::string key = history_key("n1");
   Json stored = name_only(map);
-  stored["data"] = Json::object({{key, encode_history({"n1", policy::sell::encode_least(kept), 1}, kLeastVersion)}});
+  stored["data"] =
+      Json::object({{key, encode_history({"n1", base::cat("9123:4096", std::string(23, ',')), 1}, {1, 1})}});
   must("POST", kConfigPath, stored);
   start();
   report_for("2", 3min);

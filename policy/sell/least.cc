@@ -4,6 +4,8 @@
 #include <chrono>
 #include <limits>
 
+#include "base/text.h"
+
 namespace tidemark::policy::sell {
 namespace {
 
@@ -25,6 +27,12 @@ std::int32_t small(std::int64_t value) {
 std::int32_t towards(std::int32_t known, std::int32_t seen) {
   if (seen <= known) return seen;
   return static_cast<std::int32_t>(known + (static_cast<std::int64_t>(seen) - known) / kLeastShare);
+}
+
+std::optional<std::int32_t> number(std::string_view text) {
+  const auto value = base::parse_int(text);
+  if (!value || *value < 0 || *value > std::numeric_limits<std::int32_t>::max()) return std::nullopt;
+  return static_cast<std::int32_t>(*value);
 }
 
 void add_varint(std::string& out, std::uint64_t value) {
@@ -143,6 +151,28 @@ Result<LeastOffers> decode_least(std::string_view bytes) {
     out.hours[hour] = before;
   }
   if (!rest.empty()) return fail(ErrorKind::kInvalid, rest.size(), " bytes after the last hour");
+  return out;
+}
+
+Result<LeastOffers> decode_least_text(std::string_view bytes) {
+  if (bytes.size() > kLeastTextBytesMax) {
+    return fail(ErrorKind::kInvalid, bytes.size(), " bytes, at most ", kLeastTextBytesMax);
+  }
+  LeastOffers out;
+  const auto hours = base::split(bytes, ',');
+  if (hours.size() != out.hours.size()) {
+    return fail(ErrorKind::kInvalid, hours.size(), " hours of a day, wanted ", out.hours.size());
+  }
+  for (std::size_t hour = 0; hour < hours.size(); ++hour) {
+    if (hours[hour].empty()) continue;
+    const auto parts = base::split(hours[hour], ':');
+    const auto cpu = parts.size() == 2 ? number(parts[0]) : std::nullopt;
+    const auto memory = parts.size() == 2 ? number(parts[1]) : std::nullopt;
+    if (!cpu || !memory) {
+      return fail(ErrorKind::kInvalid, "hour ", hour, ": wanted MILLICORES:MIB, found ", base::in_quotes(hours[hour]));
+    }
+    out.hours[hour] = {*cpu, *memory};
+  }
   return out;
 }
 

@@ -24,7 +24,8 @@ namespace tidemark::policy::sell {
 
 inline constexpr std::int64_t kLeastSamplesMin = 10;
 inline constexpr std::int64_t kLeastShare = 7;
-inline constexpr std::size_t kLeastBytesMax = 256;  // of encode_least()
+inline constexpr std::size_t kLeastBytesMax = 256;      // of encode_least()
+inline constexpr std::size_t kLeastTextBytesMax = 512;  // of the earlier format of encode_least()
 
 struct LeastOffer {
   std::int32_t cpu_milli = -1;  // -1: unknown
@@ -63,5 +64,7 @@ LeastOffers with_kept(LeastOffers offers, const LeastOffers& kept);
 //   previous known hour (the first from 0): zigzag varints, because neighbouring hours are similar
 std::string encode_least(const LeastOffers& offers);
 Result<LeastOffers> decode_least(std::string_view bytes);
+// The earlier format: "12800:40960,,…" by hour.
+Result<LeastOffers> decode_least_text(std::string_view bytes);
 
 }  // namespace tidemark::policy::sell

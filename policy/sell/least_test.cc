@@ -101,5 +101,17 @@ TEST(Least, ExtremeNumbersAndTextsAreSafe) {
   EXPECT_TRUE(decode_least("\0"s));
 }
 
+TEST(Least, ReadsTheEarlierFormat) {
+  const auto read = decode_least_text("12800:40960,,,,,,,,,,,,,,,,,,,,,,,1:2");
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->hours[0], (LeastOffer{12'800, 40'960}));
+  EXPECT_FALSE(read->hours[1].known());
+  EXPECT_EQ(read->hours[23], (LeastOffer{1, 2}));
+  for (const std::string text : {"", "1:2", ",,,,,,,,,,,,,,,,,,,,,,,x", ",,,,,,,,,,,,,,,,,,,,,,,-1:2",
+                                 ",,,,,,,,,,,,,,,,,,,,,,,1", ",,,,,,,,,,,,,,,,,,,,,,,99999999999:1"}) {
+    EXPECT_FALSE(decode_least_text(text)) << text;
+  }
+}
+
 }  // namespace
 }  // namespace tidemark::policy::sell
