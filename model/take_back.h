@@ -7,8 +7,8 @@
 //                {"schema":1,"generation":7,"gone":["container_…"],"stayed":[…],"keepMiB":2048,
 //                 "until":"2026-03-01T02:01:00.000000Z"}
 //
-// With a grace there are two answers: the first names the containers as `leaving`, because their application got a notice
-// and has time; the second follows when they are gone.
+// With a grace there are two answers: the first names the containers as `leaving`, because their application got a
+// notice and has time; the second follows when they are gone.
 //
 // An answer of generation 0 was written before any request: it shows that requests are served. `refused` instead of
 // `gone` means that nothing was done, with the reason.
