@@ -379,7 +379,7 @@ TEST(LossyGateway, StartsNoDriverTwice) {
     }
   }
   EXPECT_GT(starts, static_cast<int>(kSeeds));
-  EXPECT_GT(moved, 5) << "the test has moves in it";
+  EXPECT_GT(moved, 0) << "the test has moves in it";
 }
 
 // kill -9 at each write of a run, before and after it: one driver, and the run ends.
