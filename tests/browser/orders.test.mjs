@@ -317,7 +317,7 @@ describe("offline work", () => {
     await dialog(page).locator(".step.done", { hasText: "Nodes marked: 12 of 12" }).waitFor();
     await dialog(page).getByRole("button", { name: "Close" }).click();
     await spark.filter({ hasNotText: "off on" }).waitFor();
-    await close(page, /400/); // a dry run may come before the console has read the classes
+    await close(page, /400/); // seen in one of two runs; its cause is not known (tests/unsteady.txt)
   });
 
   test("one task is ended in two steps, and counted with the core-hours that it loses", async () => {
