@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 import unittest
+import urllib.request
 from collections import Counter
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from node.test_node import new_node
 from support.patience import PATIENCE_S
 from support.ports import free
 from yarn.gateway_case import CONFIGS, PODS, GatewayCase
-from yarn.spark_pods import IMAGE, SparkPods
+from yarn.spark_pods import IMAGE, OPENED, SparkPods
 
 ROWS, FREE_TASKS = 800, 4  # as WrittenRows.java
 LIMIT_S = 2 * PATIENCE_S
@@ -29,7 +30,7 @@ class Move(GatewayCase):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.node = cls.enterClassContext(new_node())
+        cls.node = cls.enterClassContext(new_node(name="localhost"))
         cls.token = Path(os.environ["TIDEMARK_TEST_TOKEN_FILE"])
         cls.authority = Path(os.environ["TIDEMARK_TEST_CA_FILE"])
         batch = {"kubernetes.io/batch-cpu": "8k", "kubernetes.io/batch-memory": "8Gi"}
@@ -132,6 +133,28 @@ class Move(GatewayCase):
         self.assertIn("[TM-ROUTE-016]", "\n".join(batch["log"]))
         self.wait(lambda: not self.pods_of("driver"), "no late driver")
 
+    def test_logs_of_driver_and_executors_outlive_their_pods_and_the_history_server_links_to_them(self):
+        archive, events = Path(self.folder) / "archive", self.yarn.layout.scratch / "events"
+        events.mkdir()
+        self.begin(f"--archive={archive}", "--public-url=http://gateway.example.com:8998")
+        number = self.number = self.post_rows(**{"spark.tidemark.side": "kubernetes", "spark.eventLog.enabled": "true", "spark.eventLog.dir": f"file://{events}"})
+        self.wait(lambda: self.committed() == FREE_TASKS, "four committed tasks on Kubernetes")
+        followed = self.ask("GET", f"/tidemark/v1/runs/{number}/log?from=0")
+        self.assertIn("Running Spark version", followed["text"], "the driver's output while it runs")
+        self.assertIn("Executor", self.ask("GET", f"/tidemark/v1/runs/{number}/executors/1/log", raw=True), "an executor's output while it runs")
+        self.go.touch()
+        self.assertEqual("success", self.wait_ended(number)["state"], self.why())
+        rest = self.ask("GET", f"/tidemark/v1/runs/{number}/log?from={followed['next']}")
+        self.assertIn("Successfully stopped SparkContext", rest["text"])
+        self.assertNotIn("Running Spark version", rest["text"])
+        wait_for(lambda: (archive / f"{number}/executor-1.log").exists() and (archive / f"{number}/driver.log").exists(), "the logs in the archive", self.gateway, PATIENCE_S)
+        self.assertIn("Successfully stopped SparkContext", (archive / f"{number}/driver.log").read_text())
+        self.assertIn("Running task", (archive / f"{number}/executor-1.log").read_text())
+        self.wait(lambda: not self.pods_of("executor"), "no executor pod")
+        links = self.links(events)
+        self.assertEqual({"log": f"http://gateway.example.com:8998/tidemark/v1/runs/{number}/executors/1/log"}, links)
+        self.assertIn("Running task", self.ask("GET", links["log"].removeprefix("http://gateway.example.com:8998"), raw=True))
+
     @unittest.skipUnless("TIDEMARK_PYSPARK" in os.environ, "pyspark cannot be installed here")
     def test_a_comparison_runs_the_job_on_both_sides_and_finds_the_same_rows(self):
         spark = next(Path(os.environ["TIDEMARK_PYSPARK"]).parents[1].glob("lib/python3*/site-packages/pyspark"))
@@ -150,6 +173,29 @@ class Move(GatewayCase):
         self.assertIn(f"{ROWS} rows from Kubernetes, {ROWS} from YARN, equal", done.stdout, said)
         sides = [self.batch(each)["attempts"][0]["side"] for each in range(number + 1, number + 4)]
         self.assertEqual(["kubernetes", "yarn", "yarn"], sides)
+
+    def links(self, events: Path) -> dict[str, str]:
+        """The log links that Spark's History Server shows for executor 1."""
+        (port,) = free(1)
+        java, jars = os.environ["TIDEMARK_JAVA"], os.environ["TIDEMARK_SPARK_JARS"]
+        server = subprocess.Popen(
+            [java, "-Xmx512m", *OPENED.split(), f"-Dspark.history.fs.logDirectory=file://{events}", f"-Dspark.history.ui.port={port}", "-Dspark.history.fs.update.interval=1s",
+             "-cp", f"{jars}/*", "org.apache.spark.deploy.history.HistoryServer"],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_USER": "root"},
+        )
+        self.addCleanup(server.wait)
+        self.addCleanup(server.kill)
+
+        def ask(path: str):
+            try:
+                with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/v1/applications{path}", timeout=10) as answer:
+                    return json.loads(answer.read())
+            except OSError:
+                return None
+
+        application = wait_for(lambda: ask(""), "an application in the History Server", self.gateway, PATIENCE_S)[0]["id"]
+        executors = wait_for(lambda: ask(f"/{application}/allexecutors"), "its executors", self.gateway, PATIENCE_S)
+        return next(each["executorLogs"] for each in executors if each["id"] == "1")
 
     def machine_volumes(self, pod: dict) -> int:
         """The number of volumes that the webhook added behind those of the gateway."""

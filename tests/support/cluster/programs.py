@@ -94,8 +94,8 @@ def apiserver_command(layout: Layout, ports: Ports, program: Path) -> list[str]:
         "--bind-address=127.0.0.1", f"--secure-port={ports.apiserver}",
         f"--cert-dir={pki}", f"--tls-cert-file={pki / 'server.crt'}", f"--tls-private-key-file={pki / 'server.key'}",
         f"--client-ca-file={pki / 'ca.crt'}", f"--token-auth-file={pki / 'tokens.csv'}",
-        # At kubelets, for the logs of pods.
-        f"--kubelet-client-certificate={pki / 'client.crt'}", f"--kubelet-client-key={pki / 'client.key'}", "--kubelet-preferred-address-types=InternalIP",
+        # At kubelets, for the logs of pods. A kubelet of the tests listens on the loopback, which its InternalIP may not be.
+        f"--kubelet-client-certificate={pki / 'client.crt'}", f"--kubelet-client-key={pki / 'client.key'}", "--kubelet-preferred-address-types=Hostname",
         f"--service-account-key-file={pki / 'service-account.pub'}",
         f"--service-account-signing-key-file={pki / 'service-account.key'}",
         "--service-account-issuer=https://kubernetes.default.svc",

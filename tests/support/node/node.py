@@ -73,11 +73,12 @@ def _refused_overlay() -> str:
 class Node:
     """`with Node(api, kubeconfig, authority, kubelet) as node:` has a ready node. Everything of it is gone afterwards, or this fails."""
 
-    def __init__(self, api: Client, kubeconfig: Path, authority: Path, kubelet: Path, evicts: dict[str, str] = settings.EVICTS_NEVER, reserved: dict[str, str] | None = None):
+    def __init__(self, api: Client, kubeconfig: Path, authority: Path, kubelet: Path, evicts: dict[str, str] = settings.EVICTS_NEVER, reserved: dict[str, str] | None = None, name: str = ""):
+        """With the name `localhost` the API server reaches the kubelet, for the logs of pods."""
         clear_away(api)
         self._api, self._authority = api, authority
         self.id = secrets.token_hex(4)
-        self.name, self.cgroup = f"node-{self.id}", f"tidemark-test-{self.id}"
+        self.name, self.cgroup = name or f"node-{self.id}", f"tidemark-test-{self.id}"
         self.port, self._health_port = free(2)
         self._draws = 1
         self.layout = Layout(Path(tempfile.mkdtemp(prefix=PREFIX, dir=PLACE)))
