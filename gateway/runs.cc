@@ -15,7 +15,6 @@ using base::cat;
 using namespace policy::route;
 
 constexpr std::int64_t kPercent = 100;
-constexpr std::string_view kComparisons = "comparisons";
 constexpr int kQuotaStatus = 429;
 
 // The state without the times since which a driver is missing or unknown: those alone are not worth a write.
@@ -29,6 +28,15 @@ bool same_except_absence(Run a, const Run& b) {
   return a == b;
 }
 
+// The name under which the store has the comparison that found a difference between the sides of this job.
+std::string comparison_of(std::string_view name) {
+  return cat("comparison ", name);
+}
+
+bool waits_at_kubernetes(const Run& run) {
+  return run.phase >= Phase::kRouted && run.phase <= Phase::kSubmitted && run.attempts.back().side == Side::kKubernetes;
+}
+
 }  // namespace
 
 struct Runs::Live {
@@ -37,14 +45,17 @@ struct Runs::Live {
         business(record.job.conf_or(kBusinessConf, "")),
         cores(cores_of(record.job).value_or(0)),
         uses_quota(has_side(record.run.phase)),
+        waits(waits_at_kubernetes(record.run)),
         changed(loop),
         backoff(b) {}
 
   Record record;
   const std::string business;
   const std::int64_t cores;
-  bool uses_quota;        // of runs and cores; also while the decision for a side is being stored
-  bool replaced = false;  // by the same run of a newer lease
+  bool uses_quota;            // of runs and cores; also while the decision for a side is being stored
+  bool waits;                 // at Kubernetes, for a node; also while the decision for it is being stored
+  bool sides_differ = false;  // as its last comparison says
+  bool replaced = false;      // by the same run of a newer lease
   net::Event changed;
   base::Backoff backoff;
 };
@@ -61,7 +72,6 @@ Runs::Runs(net::EventLoop& loop, Store& store, base::Log log, base::Random rando
 Runs::~Runs() = default;
 
 net::Task<Result<void>> Runs::resume() {
-  TM_CO_TRY_VOID(co_await read_comparisons());
   TM_CO_TRY(auto records, co_await store_.live());
   logs_.start();
   if (!records.empty()) log_.info("resuming runs", {{"runs", records.size()}});
@@ -73,12 +83,12 @@ net::Task<Result<void>> Runs::resume() {
   co_return Result<void>();
 }
 
-net::Task<Result<void>> Runs::read_comparisons() {
-  TM_CO_TRY(const std::string text, co_await store_.text(std::string(kComparisons)));
-  if (text.empty()) co_return Result<void>();
-  TM_CO_TRY(const Json json, Json::parse(text));
-  if (!json.is_object()) co_return fail(ErrorKind::kInvalid, "stored comparisons of another form");
-  for (const auto& [name, run] : json.as_object()) differing_[name] = run.get_int().value_or(0);
+// For each decision: another replica may have compared meanwhile. Only whether Kubernetes comes next depends on it.
+net::Task<Result<void>> Runs::read_comparison(Live& live) {
+  const auto& attempts = live.record.run.attempts;
+  if (!attempts.empty() && attempts.back().side == Side::kKubernetes) co_return Result<void>();
+  TM_CO_TRY(const std::string run, co_await store_.text(comparison_of(live.record.job.name)));
+  live.sides_differ = !run.empty();
   co_return Result<void>();
 }
 
@@ -87,17 +97,12 @@ net::Task<void> Runs::note_comparison(const Record& record) {
   const std::string name(record.job.conf_or(kComparesConf, ""));
   const auto result = result_of(record.run);
   if (name.empty() || !result) co_return;
-  if (result->end_class == EndClass::kSucceeded) {
-    differing_.erase(name);
-  } else if (result->end_class == EndClass::kUser) {
-    differing_[name] = record.id;
+  const bool differs = result->end_class == EndClass::kUser;
+  if (!differs && result->end_class != EndClass::kSucceeded) co_return;
+  if (differs) {
     log_.warn("the sides differ: the job gets no place at Kubernetes", {{"name", name}, {"comparison", record.id}});
-  } else {
-    co_return;
   }
-  Json json = Json::object();
-  for (const auto& [job, run] : differing_) json[job] = Json(run);
-  const auto stored = co_await store_.set_text(std::string(kComparisons), json.dump());
+  const auto stored = co_await store_.set_text(comparison_of(name), differs ? cat(record.id) : "");
   if (!stored) log_.error("cannot store the result of a comparison", {{"run", record.id}, {"error", stored.error()}});
 }
 
@@ -115,6 +120,7 @@ void Runs::adopt(std::vector<Record> records) {
 
 void Runs::drop_all() {
   scope_.clear();
+  want_place_.clear();
   live_.clear();
 }
 
@@ -188,18 +194,13 @@ std::string Runs::waits_for_quota(const Live& live) const {
   const Quota quota = quota_of(live.business);
   if (quota == Quota{}) return "";
   const QuotaUse use = use_of(live.business);
-  switch (limit_at_start(quota, use, live.cores)) {
-    case QuotaLimit::kRunning:
-      return cat("the run waits: business ", live.business, " has ", use.running, " of ", *quota.running,
-                 " runs that may run");
-    case QuotaLimit::kCores:
-      return cat("the run waits for ", live.cores, " cores: business ", live.business, " uses ", use.cores, " of ",
-                 *quota.cores);
-    case QuotaLimit::kQueued:
-    case QuotaLimit::kNone:
-      break;
-  }
-  return "";
+  const QuotaLimit limit = limit_at_start(quota, use, live.cores);
+  const auto reason = reason_of(limit);
+  if (!reason) return "";
+  std::string numbers = limit == QuotaLimit::kCores
+                            ? cat("it needs ", live.cores, ", and ", use.cores, " of ", *quota.cores, " are used")
+                            : cat(use.running, " of ", *quota.running, " run");
+  return cat(text_of(*reason), ": business ", live.business, ", ", numbers);
 }
 
 void Runs::wake_queued(std::string_view business) {
@@ -339,12 +340,13 @@ net::Task<Result<std::string>> Runs::executor_log(Record record, std::string exe
   co_return co_await logs_.archive()->read(RunLogs::executor_path(record.id, executor), options_.logs.bytes_max);
 }
 
-RunFacts Runs::facts_of(const Record& record) const {
+RunFacts Runs::facts_of(const Live& live) const {
+  const Record& record = live.record;
   RunFacts facts;
   facts.rerun_safe = record.job.conf_or(kRerunSafeConf, "") == "true";
   if (!record.run.attempts.empty()) {
     const SideClient* rest = sides_[static_cast<std::size_t>(other(record.run.attempts.back().side))];
-    const bool banned = record.run.attempts.back().side == Side::kYarn && differing_.contains(record.job.name);
+    const bool banned = record.run.attempts.back().side == Side::kYarn && live.sides_differ;
     facts.other_side_possible = rest != nullptr && !banned && rest->cannot_run(record.job).empty();
   }
   return facts;
@@ -357,16 +359,23 @@ RunConfig Runs::config() const {
 std::int64_t Runs::waiting_at_kubernetes() const {
   std::int64_t waiting = 0;
   for (const auto& [id, live] : live_) {
-    const Run& run = live->record.run;
-    if (run.phase < Phase::kRouted || run.phase > Phase::kSubmitted) continue;
-    if (run.attempts.back().side == Side::kKubernetes) ++waiting;
+    if (live->waits) ++waiting;
   }
   return waiting;
 }
 
-Runs::Outcome Runs::route(const Live& live) const {
+// The oldest one. It passes its turn on if something else keeps it from Kubernetes.
+void Runs::wake_next_for_place() {
+  if (!want_place_.empty()) wake(*want_place_.begin());
+}
+
+Runs::Outcome Runs::route(const Live& live) {
   const Record& record = live.record;
-  if (std::string why = waits_for_quota(live); !why.empty()) return {std::nullopt, std::move(why)};
+  const bool had_turn = want_place_.erase(record.id) > 0;
+  if (std::string why = waits_for_quota(live); !why.empty()) {
+    if (had_turn) wake_next_for_place();
+    return {std::nullopt, std::move(why)};
+  }
   RouteInput input;
   for (const Side side : {Side::kKubernetes, Side::kYarn}) {
     const SideClient* client = sides_[static_cast<std::size_t>(side)];
@@ -381,20 +390,30 @@ Runs::Outcome Runs::route(const Live& live) const {
   input.draw = static_cast<std::int64_t>(hash % kPercent);
   input.kubernetes_waiting = waiting_at_kubernetes();
   input.no_more_kubernetes = store_.no_more_kubernetes();
-  input.comparison_differs = differing_.contains(record.job.name);
+  input.comparison_differs = live.sides_differ;
   const RouteDecision decision = choose_side(input, options_.rules);
+  if (decision.reason == RouteReason::kWaitsForOthers) {
+    want_place_.insert(record.id);
+  } else if (had_turn && decision.side != Side::kKubernetes) {
+    wake_next_for_place();
+  }
   if (!decision.side) return {std::nullopt, text_of(reason_of(decision.reason))};
   return {on_routed(record.run, decision, loop_.clock().wall()), ""};
 }
 
-Runs::Outcome Runs::look(const Live& live) const {
+net::Task<Runs::Outcome> Runs::look(Live& live) {
   const Record& record = live.record;
   const SideClient* side = side_of(record);
-  if (side == nullptr) return {std::nullopt, "the side of the run is not configured"};
+  if (side == nullptr) co_return Outcome{std::nullopt, "the side of the run is not configured"};
   const Observation seen = side->look(record);
-  Run next = on_observed(record.run, seen, facts_of(record), config(), loop_.clock().wall());
-  if (next == record.run) return {std::nullopt, record.message};
-  return {std::move(next), ""};
+  Run next = on_observed(record.run, seen, facts_of(live), config(), loop_.clock().wall());
+  if (next == record.run) co_return Outcome{std::nullopt, record.message};
+  if (next.phase == Phase::kEnding) {
+    const auto read = co_await read_comparison(live);
+    if (!read) co_return Outcome{std::nullopt, read.error().message};
+    next = on_observed(record.run, seen, facts_of(live), config(), loop_.clock().wall());
+  }
+  co_return Outcome{std::move(next), ""};
 }
 
 net::Task<Runs::Outcome> Runs::submit(Live& live) {
@@ -405,7 +424,7 @@ net::Task<Runs::Outcome> Runs::submit(Live& live) {
     case Submission::Outcome::kAccepted:
       co_return Outcome{on_accepted(live.record.run, now), ""};
     case Submission::Outcome::kRefused: {
-      Run next = on_refused(live.record.run, answer.why, facts_of(live.record), config(), now);
+      Run next = on_refused(live.record.run, answer.why, facts_of(live), config(), now);
       if (next == live.record.run) co_return Outcome{std::nullopt, answer.message};
       co_return Outcome{std::move(next), answer.message};
     }
@@ -435,10 +454,14 @@ net::Task<Runs::Outcome> Runs::stop(Live& live) {
 net::Task<Runs::Outcome> Runs::perform(Live& live) {
   const Record& record = live.record;
   const Effect effect = effect_of(record.run);
+  if (effect != Effect::kNone) {
+    const auto read = co_await read_comparison(live);
+    if (!read) co_return Outcome{std::nullopt, read.error().message};
+  }
   if (effect == Effect::kRoute) co_return route(live);
   if (effect == Effect::kNone) {
     if (record.run.phase == Phase::kReceived) co_return Outcome{queue(record.run, loop_.clock().wall()), ""};
-    co_return look(live);
+    co_return co_await look(live);
   }
   SideClient* side = side_of(record);
   if (side == nullptr) co_return Outcome{std::nullopt, "the side of the run is not configured"};
@@ -454,9 +477,9 @@ net::Task<Runs::Outcome> Runs::perform(Live& live) {
       co_return co_await stop(live);
     case Effect::kRelease: {
       co_await update_log(record);  // before the pod of the driver may go
-      const auto released = co_await side->release(record, will_move(record.run, facts_of(record)));
+      const auto released = co_await side->release(record, will_move(record.run, facts_of(live)));
       if (!released) co_return Outcome{std::nullopt, released.error().message};
-      co_return Outcome{on_released(record.run, facts_of(record), loop_.clock().wall()), record.message};
+      co_return Outcome{on_released(record.run, facts_of(live), loop_.clock().wall()), record.message};
     }
     case Effect::kNone:
     case Effect::kRoute:
@@ -472,6 +495,8 @@ net::Task<bool> Runs::save(Live& live, Run next, std::string message) {
   wanted.message = std::move(message);
   const bool had_side = live.uses_quota;
   live.uses_quota = had_side || has_side(wanted.run.phase);
+  const bool waited = live.waits;
+  live.waits = waited || waits_at_kubernetes(wanted.run);
   while (true) {
     const auto stored = co_await store_.put(wanted);
     if (stored) break;
@@ -490,6 +515,8 @@ net::Task<bool> Runs::save(Live& live, Run next, std::string message) {
   live.record.message = std::move(wanted.message);
   live.uses_quota = has_side(live.record.run.phase);
   if (had_side && !live.uses_quota) wake_queued(live.business);
+  live.waits = waits_at_kubernetes(live.record.run);
+  if (waited && !live.waits) wake_next_for_place();
   co_return true;
 }
 
@@ -515,6 +542,7 @@ net::Task<void> Runs::drive(std::shared_ptr<Live> live) {
     co_await live->changed.wait_for(follows ? options_.look_interval : live->backoff.next());
   }
   const auto forget = [&] {
+    if (want_place_.erase(live->record.id) > 0) wake_next_for_place();
     if (const auto at = live_.find(live->record.id); at != live_.end() && at->second == live) live_.erase(at);
   };
   if (!is_final(live->record.run.phase)) {  // another process drives it

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -98,14 +99,14 @@ class Runs {
   net::Task<Outcome> perform(Live& live);
   net::Task<Outcome> submit(Live& live);
   net::Task<Outcome> stop(Live& live);
-  Outcome route(const Live& live) const;
-  Outcome look(const Live& live) const;
+  Outcome route(const Live& live);
+  net::Task<Outcome> look(Live& live);
   net::Task<void> update_log(const Record& record);
-  net::Task<Result<void>> read_comparisons();
+  net::Task<Result<void>> read_comparison(Live& live);
   net::Task<void> note_comparison(const Record& record);
   // False: another process drives the run.
   net::Task<bool> save(Live& live, policy::route::Run next, std::string message);
-  policy::route::RunFacts facts_of(const Record& record) const;
+  policy::route::RunFacts facts_of(const Live& live) const;
   policy::route::RunConfig config() const;
   SideClient* side_of(const Record& record) const;
   std::int64_t waiting_at_kubernetes() const;
@@ -114,6 +115,7 @@ class Runs {
   std::string waits_for_quota(const Live& live) const;  // the reason; "": it does not
   Result<void> check_quota(const SparkJob& job) const;
   void wake_queued(std::string_view business);
+  void wake_next_for_place();
 
   net::EventLoop& loop_;
   Store& store_;
@@ -124,7 +126,7 @@ class Runs {
   Sides sides_{};
   std::function<policy::route::Quota(std::string_view business)> quota_of_;
   std::map<std::int64_t, std::shared_ptr<Live>> live_;
-  std::map<std::string, std::int64_t> differing_;              // names of jobs, and the runs that found a difference
+  std::set<std::int64_t> want_place_;  // runs that too many waiting drivers keep from Kubernetes
   std::map<std::string, std::int64_t, std::less<>> arriving_;  // runs that are being stored, by business
   net::Scope scope_;
 };

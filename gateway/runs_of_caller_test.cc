@@ -113,7 +113,8 @@ TEST_F(RunsOfCallerTest, RunsBeyondTheQuotaWaitAndThenAreRefused) {
   ASSERT_TRUE(reaches(1, Phase::kSubmitted));
   ASSERT_EQ(submit("bob"), "2");
   ASSERT_EQ(submit("ann"), "3");
-  ASSERT_TRUE(until([&] { return record(2).message.contains("has 1 of 1 runs"); })) << record(2).message;
+  ASSERT_TRUE(until([&] { return record(2).message.contains("[TM-ROUTE-027]: business ads, 1 of 1 run"); }))
+      << record(2).message;
   EXPECT_EQ(submit("ann"), "exceeded quota: 2 runs of business ads wait, and at most 2 may wait");
   EXPECT_EQ(submit("eve"), "4") << "another business";
   EXPECT_EQ(record(2).run.phase, Phase::kQueued);

@@ -215,6 +215,21 @@ TEST_F(RunsTest, NoMoreKubernetesMovesWhatWaitsThere) {
   EXPECT_TRUE(store->no_more_kubernetes()) << "the switch survives a restart";
 }
 
+TEST_F(RunsTest, PlaceAtKubernetesGoesToTheOldestRunAtOnce) {
+  end();
+  options.rules.kubernetes_waiting_max = 2;
+  options.retry_first = options.retry_max = 1h;
+  begin();
+  const std::map<std::string, std::string> pinned = {{"spark.tidemark.side", "kubernetes"}};
+  std::vector<std::int64_t> ids;
+  for (int i = 0; i < 6; ++i) ids.push_back(submit(job(pinned)));
+  for (std::size_t started = 0; started < ids.size(); ++started) {
+    ASSERT_TRUE(reaches(ids[started], Phase::kSubmitted)) << lines;
+    EXPECT_LE(pods().size(), started + 2);
+    start_driver(pod_name(ids[started]));
+  }
+}
+
 TEST_F(RunsTest, LostReplyOfASubmissionStartsOneApplication) {
   rm->loses_replies = true;
   const auto id = submit(job(kOnYarn));

@@ -48,7 +48,7 @@ int run_explain(const std::vector<std::string>& args) {
   base::Flags flags(
       "tidemark explain",
       "Shows the formula of a node's offer with its values, the settings of a node, the usage of a workload by hour "
-      "of the day, or YARN's share of a node.");
+      "of the day, or YARN's share of a node. `explain run` takes the flags of `tidemark spark show`.");
   ClusterOptions cluster_options;
   cli::ExplainOptions options;
   options.zones = zones_of_machine();
@@ -74,7 +74,7 @@ int run_explain(const std::vector<std::string>& args) {
       .placeholder("DIR");
   declare_answer_flags(flags, form, options.limit);
   declare_log_flags(flags, log_options);
-  flags.arguments("node|config|workload|yarn NAME", 2, 2);
+  flags.arguments("node|config|workload|yarn|run NAME", 2, 2);
   base::Flags::Parsed parsed;
   if (auto code = parse_or_exit(flags, args, parsed)) return *code;
   const bool config = parsed.arguments[0] == "config";

@@ -23,6 +23,12 @@ struct Command {
   std::string_view peer = {};  // the Koordinator program that it replaces; under that name no sub-command is needed
 };
 
+// The gateway explains its runs; everything else is calculated from the cluster.
+int run_explain_command(const std::vector<std::string>& args) {
+  if (!args.empty() && args[0] == "run") return main::run_spark_show({args.begin() + 1, args.end()});
+  return main::start_beside(main::kHadoopProgram, "explain", args);
+}
+
 constexpr Command kCommands[] = {
     {"manager", "publish idle capacity of nodes as batch resources", main::run_manager, {}, "koord-manager"},
     {"agent", "measure one node, report its usage, limit and evict offline work", nullptr, main::kAgentProgram,
@@ -33,7 +39,8 @@ constexpr Command kCommands[] = {
      main::kHadoopProgram, "yarn-copilot-agent"},
     {"gateway", "send Spark jobs to Kubernetes or YARN, and follow them", nullptr, main::kHadoopProgram},
     {"generate", "print the yarn-site.xml of a NodeManager on a Kubernetes node", nullptr, main::kHadoopProgram},
-    {"explain", "show why a node offers what it offers, and which settings apply", nullptr, main::kHadoopProgram},
+    {"explain", "show why a node offers what it offers, which settings apply, why a run went where it went",
+     run_explain_command},
     {"incident", "show what slowed or evicted a pod, and which component caused it", main::run_incident},
     {"plan", "show the effect of new settings, per node and in total", main::run_plan},
     {"replay", "repeat recorded decisions and show the ones that differ", main::run_replay},

@@ -314,15 +314,6 @@ int show(const Json& batch) {
   return print(out);
 }
 
-int run_spark_show(const std::vector<std::string>& args) {
-  base::Flags flags("tidemark spark show", "Shows a run: its attempts, their sides, and why.");
-  RunCommand command;
-  if (auto code = parse_run_command(flags, args, true, command)) return *code;
-  const auto batch = Gateway(command.gateway).ask("GET", base::cat("/batches/", command.id));
-  if (!batch) return failed(batch.error());
-  return command.form.json() ? print(batch->dump_pretty() + "\n") : show(*batch);
-}
-
 int run_spark_cancel(const std::vector<std::string>& args) {
   base::Flags flags("tidemark spark cancel", "Stops a run, wherever it is.");
   RunCommand command;
@@ -472,6 +463,15 @@ constexpr SparkCommand kSparkCommands[] = {
 constexpr std::string_view kSparkUsage = "tidemark spark [flags] submit|list|show|logs|cancel|compare";
 
 }  // namespace
+
+int run_spark_show(const std::vector<std::string>& args) {
+  base::Flags flags("tidemark spark show", "Shows a run: its attempts, their sides, and why.");
+  RunCommand command;
+  if (auto code = parse_run_command(flags, args, true, command)) return *code;
+  const auto batch = Gateway(command.gateway).ask("GET", base::cat("/batches/", command.id));
+  if (!batch) return failed(batch.error());
+  return command.form.json() ? print(batch->dump_pretty() + "\n") : show(*batch);
+}
 
 int run_spark_submit(const std::vector<std::string>& args) {
   return run_submit(args);

@@ -594,13 +594,17 @@ constexpr ReasonInfo kReasons[] = {
                "the image of the driver was not pulled within the admission limit: it is stopped"},
     ReasonInfo{Reason::kRouteStopStart, "TM-ROUTE-025",
                "the driver has a node and did not start within the admission limit: it is stopped"},
+    ReasonInfo{Reason::kRouteSidesDiffer, "TM-ROUTE-026",
+               "a comparison found a difference between the outputs of the sides: the job runs on YARN"},
+    ReasonInfo{Reason::kRouteWaitsForRuns, "TM-ROUTE-027", "the run waits for the end of other runs of its business"},
+    ReasonInfo{Reason::kRouteWaitsForCores, "TM-ROUTE-028", "the run waits for cores of its business"},
 };
 
 consteval bool in_order() {
   for (std::size_t i = 0; i < std::size(kReasons); ++i) {
     if (static_cast<std::size_t>(kReasons[i].reason) != i) return false;
   }
-  return std::size(kReasons) == static_cast<std::size_t>(Reason::kRouteStopStart) + 1;
+  return std::size(kReasons) == static_cast<std::size_t>(Reason::kRouteWaitsForCores) + 1;
 }
 static_assert(in_order(), "one row for each reason, in the order of the enumeration");
 

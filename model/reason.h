@@ -448,6 +448,9 @@ enum class Reason : std::uint16_t {
   kRouteStopRefused,
   kRouteStopImage,
   kRouteStopStart,
+  kRouteSidesDiffer,
+  kRouteWaitsForRuns,
+  kRouteWaitsForCores,
 };
 
 struct ReasonInfo {

@@ -15,7 +15,7 @@ constexpr std::array<std::string_view, 7> kEndNames = {"succeeded", "user",   "a
                                                        "storm",     "killed", "lost"};
 constexpr std::array<std::string_view, 7> kStopNames = {"none",    "cancel", "admission", "switched-off",
                                                         "refused", "image",  "start"};
-constexpr std::array<std::string_view, 12> kRouteNames = {"moved",
+constexpr std::array<std::string_view, 13> kRouteNames = {"moved",
                                                           "only-possible-side",
                                                           "switched-off",
                                                           "pinned-by-job",
@@ -26,8 +26,9 @@ constexpr std::array<std::string_view, 12> kRouteNames = {"moved",
                                                           "too-many-waiting",
                                                           "no-side-possible",
                                                           "waits-for-switch",
-                                                          "waits-for-others"};
-// The reasons of an enumeration follow each other in its order.
+                                                          "waits-for-others",
+                                                          "sides-differ"};
+// The reasons of an enumeration follow each other in its order. Its later values have reasons of their own.
 template <class Value>
 model::Reason reason(model::Reason first, Value value) {
   return static_cast<model::Reason>(static_cast<int>(first) + static_cast<int>(value));
@@ -82,10 +83,23 @@ std::optional<RouteReason> route_reason_of(std::string_view name) {
 }
 
 model::Reason reason_of(RouteReason value) {
+  if (value == RouteReason::kSidesDiffer) return model::Reason::kRouteSidesDiffer;
   return reason(model::Reason::kRouteMoved, value);
 }
 model::Reason reason_of(EndClass value) {
   return reason(model::Reason::kRouteEndSucceeded, value);
+}
+std::optional<model::Reason> reason_of(QuotaLimit value) {
+  switch (value) {
+    case QuotaLimit::kRunning:
+      return model::Reason::kRouteWaitsForRuns;
+    case QuotaLimit::kCores:
+      return model::Reason::kRouteWaitsForCores;
+    case QuotaLimit::kQueued:
+    case QuotaLimit::kNone:
+      break;
+  }
+  return std::nullopt;
 }
 std::optional<model::Reason> reason_of(StopReason value) {
   if (value == StopReason::kNone) return std::nullopt;

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "model/reason.h"
+#include "policy/route/quota.h"
 #include "policy/route/run.h"
 
 namespace tidemark::policy::route {
@@ -26,6 +27,7 @@ std::optional<RouteReason> route_reason_of(std::string_view name);
 // The reasons TM-ROUTE-….
 model::Reason reason_of(RouteReason value);
 model::Reason reason_of(EndClass value);
+std::optional<model::Reason> reason_of(QuotaLimit value);  // of a run that waits; nullopt: it does not
 std::optional<model::Reason> reason_of(StopReason value);  // nullopt: it is not stopped
 // Sentence and id, for users.
 std::string text_of(model::Reason reason);

@@ -54,7 +54,9 @@ RouteDecision choose_side(const RouteInput& input, const RouteRules& rules) {
     const Side rest = other(side);
     if (possible(side) && !banned(side)) continue;
     if (!possible(rest) || banned(rest)) return {std::nullopt, RouteReason::kNoSidePossible};
-    return only(rest, possible(side) ? RouteReason::kBannedByRule : RouteReason::kOnlyPossibleSide);
+    if (!possible(side)) return only(rest, RouteReason::kOnlyPossibleSide);
+    const bool differs = side == Side::kKubernetes && input.comparison_differs;
+    return only(rest, differs ? RouteReason::kSidesDiffer : RouteReason::kBannedByRule);
   }
   if (input.no_more_kubernetes) return {Side::kYarn, RouteReason::kSwitchedOff};
   if (input.pin) return only(*input.pin, RouteReason::kPinnedByJob);

@@ -68,6 +68,8 @@ enum class RouteReason : std::uint8_t {
   kNoSidePossible,
   kWaitsForSwitch,
   kWaitsForOthers,
+  // Kubernetes is banned.
+  kSidesDiffer,
 };
 
 struct RouteDecision {

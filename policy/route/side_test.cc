@@ -40,7 +40,7 @@ TEST(RouteSide, JobWhoseSidesDifferStaysOnYarn) {
   RouteInput input = both();
   input.comparison_differs = true;
   EXPECT_EQ(choose_side(input, {}).side, Side::kYarn);
-  EXPECT_EQ(choose_side(input, {}).reason, RouteReason::kBannedByRule);
+  EXPECT_EQ(choose_side(input, {}).reason, RouteReason::kSidesDiffer);
   input.pin = Side::kKubernetes;
   EXPECT_EQ(choose_side(input, {}).side, Side::kYarn) << "also with a pin";
   input.left = Side::kYarn;
