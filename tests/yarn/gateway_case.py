@@ -23,13 +23,14 @@ ENDED = ("success", "dead", "killed")
 class GatewayCase(unittest.TestCase):
     TOTALS = [Totals(memory_mib=4096, vcores=8)]
     CORE: dict[str, str] = {}  # of core-site.xml
+    YARN_SITE: dict[str, str] = {}
     SCHEME = "http"
     tls: ssl.SSLContext | None = None
     headers: dict[str, str] = {}
 
     @classmethod
     def setUpClass(cls):
-        cls.yarn = cls.enterClassContext(Yarn(cls.TOTALS, core=cls.CORE))
+        cls.yarn = cls.enterClassContext(Yarn(cls.TOTALS, core=cls.CORE, site=cls.YARN_SITE))
         cls.api = colocation.client()
         cls.addClassCleanup(cls.api.close)
         must(cls.api.request("POST", PRIORITIES, {"metadata": {"name": "koord-batch"}, "value": 5500}), 201, 409)
@@ -68,10 +69,10 @@ class GatewayCase(unittest.TestCase):
             raise AssertionError(f"{method} {path}: {error.code} {error.read().decode()}")
         return text if raw else json.loads(text)
 
-    def post(self, **conf: str) -> int:
+    def post(self, args: tuple[str, ...] = ("4", "0"), **conf: str) -> int:
         local_ip = {f"spark.{part}.SPARK_LOCAL_IP": "127.0.0.1" for part in ("yarn.appMasterEnv", "executorEnv")}
         return self.ask("POST", "/batches", {
-            "file": f"local://{self.jar}", "className": "SleepingTasks", "args": ["4", "0"], "name": "sleeping tasks", "driverMemory": "512m", "executorMemory": "512m", "numExecutors": 1,
+            "file": f"local://{self.jar}", "className": "SleepingTasks", "args": [*args], "name": "sleeping tasks", "driverMemory": "512m", "executorMemory": "512m", "numExecutors": 1,
             "conf": {"spark.kubernetes.container.image": "spark", "spark.yarn.stagingDir": f"file://{self.yarn.layout.scratch}/staging", **local_ip, **conf},
         })["id"]
 

@@ -1,7 +1,6 @@
 """kill -9 of a real gateway in every state of its runs, between a real API server and a real ResourceManager: each run has one
 driver. No NodeManager and no kubelet run: the test reports the status of driver pods."""
 
-import os
 import re
 import time
 import unittest
@@ -12,20 +11,20 @@ from support.patience import PATIENCE_S
 from yarn.gateway_case import GatewayCase
 
 PHASES = ["received", "queued", "routed", "reserved", "submitted", "running", "ending", "done"]  # of a run on Kubernetes
-ROUNDS = int(os.environ.get("TIDEMARK_GATEWAY_ROUNDS", "3"))  # kills in each phase
+ROUNDS = 3  # kills in each phase
 SUCCEEDED = {"exitCode": 0, "reason": "Completed", "startedAt": None, "finishedAt": None}
 
 
-class Kills(GatewayCase):
+class KillsCase(GatewayCase):
     TOTALS = []
 
     def post_everywhere(self) -> dict[int, str]:
         """One run on each side, by their ids."""
-        return {self.post(**{"spark.tidemark.side": side}): side for side in ("kubernetes", "yarn")}
+        return {self.post(**{"spark.tidemark.side": side}): side for side in ("yarn", "kubernetes")}
 
     def phase_of(self, number: int) -> str:
-        """The last phase in the log of the gateway; received before the first line."""
-        found = re.findall(rf"run changed run={number} phase=(\w+)", self.gateway.log)
+        """The last phase in the log of the gateway; received before the first line. A line may be half written."""
+        found = re.findall(rf"run changed run={number} phase=(\w+) ", self.gateway.log)
         return found[-1] if found else "received"
 
     def pods_of(self, number: int) -> list[dict]:
@@ -40,18 +39,18 @@ class Kills(GatewayCase):
                 elif pod["status"]["phase"] == "Pending":
                     self.set_status(pod, {"phase": "Running", "containerStatuses": [self.status_of("running", {"startedAt": None})]})
 
-    def test_each_run_has_one_driver_however_often_the_gateway_is_killed(self):
-        self.begin()
+    def kill_in_each_phase(self, rounds: int) -> Counter[str]:
+        """The kills by phase. All its runs end, and each has one driver."""
         runs: dict[int, str] = {}
         kills: Counter[str] = Counter()
-        for phase in PHASES * ROUNDS:
+        for phase in PHASES * rounds:
             posted = self.post_everywhere()
             runs |= posted
             on_kubernetes = next(number for number, side in posted.items() if side == "kubernetes")
             deadline = time.monotonic() + PATIENCE_S
-            while PHASES.index(self.phase_of(on_kubernetes)) < PHASES.index(phase):
+            while (at := PHASES.index(self.phase_of(on_kubernetes))) < PHASES.index(phase):
                 self.assertLess(time.monotonic(), deadline, self.gateway.log[-3000:])
-                if PHASES.index(self.phase_of(on_kubernetes)) >= PHASES.index("submitted"):
+                if at >= PHASES.index("submitted"):
                     self.go_on(posted)
             kills[self.phase_of(on_kubernetes)] += 1
             self.gateway.kill()
@@ -63,12 +62,18 @@ class Kills(GatewayCase):
         while any(self.batch(number)["state"] not in ("success", "killed") for number in runs):
             self.assertLess(time.monotonic(), deadline, self.gateway.log[-3000:])
             self.go_on(runs)
-        print(f"kills by the phase of the run on Kubernetes: {dict(kills)}; {len(runs)} runs")
         tags = Counter(re.search(r"tidemark-run:(\d+)", each["applicationTags"])[1] for each in self.applications())
         for number, side in runs.items():
             self.assertEqual(1 if side == "kubernetes" else 0, len(self.pods_of(number)), number)
             self.assertEqual(1 if side == "yarn" else 0, tags[str(number)], number)
             self.assertEqual("success" if side == "kubernetes" else "killed", self.batch(number)["state"])
+        return kills
+
+
+class Kills(KillsCase):
+    def test_each_run_has_one_driver_however_often_the_gateway_is_killed(self):
+        self.begin()
+        print(f"kills by the phase of the run on Kubernetes: {dict(self.kill_in_each_phase(ROUNDS))}")
 
 
 if __name__ == "__main__":
