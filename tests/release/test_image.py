@@ -1,5 +1,6 @@
 """Images made by hand: what a runtime reads in them."""
 
+import glob
 import hashlib
 import io
 import json
@@ -69,6 +70,7 @@ class Image(unittest.TestCase):
         self.assertEqual(Path("/bin/true").read_bytes(), layer.files["tidemark-hadoop"])
         loaded = [name for name in layer.files if name.rpartition("/")[2].startswith(("libc.so", "ld-linux"))]
         self.assertEqual(2, len(loaded), loaded)
+        self.assertEqual(sorted(glob.glob(images.LIBPQ)), sorted(f"/{name}" for name in layer.files if name.endswith("libpq.so.5")))
         self.assertEqual({"tidemark"}, {name for name in images.tidemark_layer({"tidemark": static}).files if not name.startswith("usr/share/zoneinfo/")})
 
     def test_a_missing_release_is_reported_with_its_command(self):

@@ -2,6 +2,7 @@
 `ctr --namespace k8s.io images import` accept it. Images of several architectures under one name are an OCI archive, for `skopeo copy --all oci-archive:…`
 and `ctr … images import`. The same content makes the same bytes."""
 
+import glob
 import hashlib
 import io
 import json
@@ -94,6 +95,7 @@ def _configuration(layer_sha256: str, config: dict, made_by: str, architecture: 
     }).encode()
 
 
+LIBPQ = "/usr/lib/*/libpq.so.5"
 PROGRAMS = ("tidemark", "tidemark-agent", "tidemark-hadoop")
 TIDEMARK = {"User": "65532:65532", "Entrypoint": ["/tidemark"], "Cmd": ["manager"], "WorkingDir": "/"}
 
@@ -110,16 +112,20 @@ def write_tidemark_of_all(archive: Path, name: str, programs: dict[str, dict[str
 
 
 def tidemark_layer(programs: dict[str, Path]) -> Layer:
-    """The content of deploy/image/Dockerfile: the executables, the time zones, and the libraries of a dynamic executable."""
+    """The content of deploy/image/Dockerfile: the executables, the time zones, and the libraries of a dynamic executable. It also gets libpq if this machine has
+    it: the gateway loads it with --postgres."""
     layer = Layer({name: file.read_bytes() for name, file in programs.items()})
     layer.add_tree(ZONES, ZONES_LEFT_OUT)
-    for library in {each for file in programs.values() for each in libraries(file)}:
+    needed = {each for file in programs.values() for each in libraries(file)}
+    if needed:
+        needed |= {each for library in glob.glob(LIBPQ) for each in (library, *libraries(library))}
+    for library in needed:
         layer.files[library.lstrip("/")] = Path(library).read_bytes()
     layer.files = dict(sorted(layer.files.items()))
     return layer
 
 
-def libraries(binary: Path) -> list[str]:
+def libraries(binary: Path | str) -> list[str]:
     """Paths of the loader and of its libraries, as it will look for them; none for a static binary."""
     shown = subprocess.run(["ldd", str(binary)], stdin=subprocess.DEVNULL, capture_output=True, text=True).stdout
     return re.findall(r"^\s(?:\S+ => )?(/\S+) \(0x[0-9a-f]+\)$", shown, re.M)
