@@ -184,8 +184,9 @@ net::Task<void> Api::session(net::HttpExchange& exchange) {
     co_await parts_.login->session(exchange);
     co_return;
   }
+  const auto ask = std::chrono::duration_cast<std::chrono::seconds>(Login::kAskMax).count();
   const Json user = parts_.person ? Json(parts_.person->name) : Json();
-  respond_json(exchange, Json::object({{"schema", 1}, {"login", false}, {"user", user}, {"issuer", nullptr}}).dump());
+  respond_json(exchange, Json::object({{"schema", 1}, {"login", false}, {"user", user}, {"issuer", nullptr}, {"askSeconds", ask}}).dump());
 }
 
 void Api::nodes(net::HttpExchange& exchange, const net::Target& target) {

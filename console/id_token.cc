@@ -90,7 +90,8 @@ IdTokenFault check_claims(const Json& claims, const IdTokenRules& rules) {
     if (!begins) return IdTokenFault::kMalformed;
     if (*begins > rules.now + kClockSkew) return IdTokenFault::kNotYetValid;
   }
-  if (rules.nonce.empty() || claims.text_at("nonce") != rules.nonce) return IdTokenFault::kNonce;
+  if (rules.nonce && (rules.nonce->empty() || claims.text_at("nonce") != *rules.nonce)) return IdTokenFault::kNonce;
+  if (!rules.subject.empty() && claims.text_at("sub") != rules.subject) return IdTokenFault::kSubject;
   return IdTokenFault::kNone;
 }
 
@@ -121,7 +122,7 @@ Result<std::vector<SigningKey>> parse_keys(std::string_view text) {
 }
 
 std::string_view to_string(IdTokenFault fault) {
-  constexpr std::array<std::string_view, 10> kTexts = {
+  constexpr std::array<std::string_view, 11> kTexts = {
       "it is good",
       "it is not a signed JSON Web Token with sub, exp and iat",
       "its algorithm is not RS256 or ES256",
@@ -132,6 +133,7 @@ std::string_view to_string(IdTokenFault fault) {
       "it is expired",
       "it is not valid yet",
       "its nonce is not that of this login",
+      "it is for another person",
   };
   return kTexts.at(static_cast<std::size_t>(fault));
 }
@@ -161,6 +163,14 @@ IdTokenFault check_id_token(std::string_view token, const std::vector<SigningKey
   if (!good) return IdTokenFault::kSignature;
   const auto claims = object_in(parts[1]);
   return claims ? check_claims(*claims, rules) : IdTokenFault::kMalformed;
+}
+
+std::optional<IdTokenFacts> facts_of(std::string_view token) {
+  const auto parts = base::split(token, '.');
+  const auto claims = parts.size() == 3 ? object_in(parts[1]) : std::nullopt;
+  const auto expires = claims ? time_at(*claims, "exp") : std::nullopt;
+  if (!expires || claims->text_at("sub").empty()) return std::nullopt;
+  return IdTokenFacts{std::string(claims->text_at("sub")), *expires};
 }
 
 Result<Discovery> parse_discovery(std::string_view text, std::string_view issuer) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,8 +32,9 @@ Result<std::vector<SigningKey>> parse_keys(std::string_view text);
 struct IdTokenRules {
   std::string_view issuer;
   std::string_view client_id;
-  std::string_view nonce;
+  std::optional<std::string_view> nonce;  // nullopt: the token comes from a refresh, which has no nonce of its own
   base::WallTime now;
+  std::string_view subject = {};  // "": any
 };
 enum class IdTokenFault : std::uint8_t {
   kNone,
@@ -45,10 +47,18 @@ enum class IdTokenFault : std::uint8_t {
   kExpired,
   kNotYetValid,
   kNonce,
+  kSubject,
 };
 std::string_view to_string(IdTokenFault fault);
 // Total. kNone: the token is good.
 IdTokenFault check_id_token(std::string_view token, const std::vector<SigningKey>& keys, const IdTokenRules& rules);
+
+// What a token that was accepted says. nullopt: it is no ID token.
+struct IdTokenFacts {
+  std::string subject;
+  base::WallTime expires;
+};
+std::optional<IdTokenFacts> facts_of(std::string_view token);
 
 // What the issuer says of itself under /.well-known/openid-configuration.
 struct Discovery {

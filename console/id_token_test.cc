@@ -194,5 +194,20 @@ TEST(DiscoveryDocument, IsOfTheIssuerAndHasHttpsAddresses) {
   EXPECT_FALSE(parse_discovery("", kIssuer));
 }
 
+TEST_F(IdTokens, OfARefreshNeedNoNonceButTheSamePerson) {
+  Claims claims;
+  claims.nonce = "another";
+  const std::string token = p256().token(claims.text(), "e", "ES256");
+  const auto refreshed = [&](std::string_view subject) {
+    const base::WallTime now{std::chrono::seconds(kNow_s)};
+    return check_id_token(token, keys, {kIssuer, "console", std::nullopt, now, subject});
+  };
+  EXPECT_EQ(refreshed("ann"), IdTokenFault::kNone);
+  EXPECT_EQ(refreshed("eve"), IdTokenFault::kSubject);
+  EXPECT_EQ(facts_of(token)->subject, "ann");
+  EXPECT_EQ(facts_of(token)->expires, base::WallTime{std::chrono::seconds(kNow_s + 600)});
+  for (const auto* other : {"", "a.b", "a.b.c", "e30.e30."}) EXPECT_FALSE(facts_of(other)) << other;
+}
+
 }  // namespace
 }  // namespace tidemark::console

@@ -18,6 +18,8 @@ constexpr base::Duration kReviewLimit = std::chrono::seconds(10);
 constexpr base::Duration kMinute = std::chrono::minutes(1);
 constexpr std::size_t kLoginBytesMax = 16 * 1024;
 
+constexpr const char* kNotValid = "the API server does not accept this token, or does not accept it any more";
+
 std::unexpected<Error> no_session(std::string message) {
   return std::unexpected(Error{ErrorKind::kDenied, std::move(message), 401, 0});
 }
@@ -49,13 +51,25 @@ std::unexpected<Error> may_not(std::string_view user, const ReadAccess& access) 
             403, 0});
 }
 
+std::int64_t seconds_in(base::Duration duration) {
+  return std::chrono::duration_cast<std::chrono::seconds>(duration).count();
+}
+
 // `user`: null: not logged in.
 Json session_json(Json user, const OidcLogin* oidc) {
   const auto issuer = oidc == nullptr ? Result<net::Url>(net::Url()) : net::parse_url(oidc->issuer());
   return Json::object({{"schema", 1},
                        {"login", true},
                        {"user", std::move(user)},
-                       {"issuer", issuer && !issuer->host.empty() ? Json(issuer->host) : Json(nullptr)}});
+                       {"issuer", issuer && !issuer->host.empty() ? Json(issuer->host) : Json(nullptr)},
+                       {"askSeconds", seconds_in(Login::kAskMax)}});
+}
+
+// When the page asks for its session again: half of the life that is left to a token which can be refreshed.
+std::int64_t ask_seconds(const Session& session, base::WallTime now) {
+  const auto facts = session.refresh_token.empty() ? std::nullopt : facts_of(session.token);
+  if (!facts) return seconds_in(Login::kAskMax);
+  return seconds_in(std::clamp((facts->expires - now) / 2, Login::kAskMin, Login::kAskMax));
 }
 
 // The page says what the word means; a text from outside is never in an address.
@@ -94,7 +108,7 @@ net::Task<void> Login::log_in(net::HttpExchange& exchange) {
     respond_problem(exchange, 400, "invalid", "expected {\"token\": …}, a token of the API server", "token");
     co_return;
   }
-  const auto entered = co_await enter(std::move(token), address);
+  const auto entered = co_await enter({std::move(token), ""}, address);
   if (!entered) {
     respond_login_error(exchange, entered.error());
     co_return;
@@ -104,14 +118,14 @@ net::Task<void> Login::log_in(net::HttpExchange& exchange) {
   exchange.respond(200, std::move(headers), net::make_buffer(session_json(entered->user, oidc_.get()).dump()));
 }
 
-net::Task<Result<Login::Entered>> Login::enter(std::string token, std::string address) {
-  const auto person = co_await review(token);
+net::Task<Result<Login::Entered>> Login::enter(IssuerTokens tokens, std::string address) {
+  const auto person = co_await review(tokens.id_token);
   if (!person) {
     refuse(address, person.error().message);
     co_return std::unexpected(person.error());
   }
   const base::WallTime now = loop_.clock().wall();
-  auto cookie = session_cookie(sealer_, {person->name, std::move(token), now, now});
+  auto cookie = session_cookie(sealer_, {person->name, std::move(tokens.id_token), std::move(tokens.refresh_token), now, now});
   if (!cookie) {
     refuse(address, cookie.error().message);
     co_return std::unexpected(std::move(cookie).error());
@@ -154,12 +168,12 @@ net::Task<void> Login::log_in_by_issuer(net::HttpExchange& exchange, std::string
 
 net::Task<void> Login::finish_by_issuer(net::HttpExchange& exchange) {
   const std::string address(ip_of(exchange.peer().address));
-  auto token = co_await oidc_->finish(exchange.head());
-  if (!token) {
-    refuse(address, token.error().detail);
-    co_return send_to_page(exchange, token.error().id, {OidcLogin::ended_cookie()});
+  auto tokens = co_await oidc_->finish(exchange.head());
+  if (!tokens) {
+    refuse(address, tokens.error().detail);
+    co_return send_to_page(exchange, tokens.error().id, {OidcLogin::ended_cookie()});
   }
-  const auto entered = co_await enter(*std::move(token), address);
+  const auto entered = co_await enter(*std::move(tokens), address);
   if (!entered) co_return send_to_page(exchange, "account", {OidcLogin::ended_cookie()});
   send_to_page(exchange, "", {OidcLogin::ended_cookie(), entered->cookie});
 }
@@ -175,9 +189,12 @@ net::Task<void> Login::session(net::HttpExchange& exchange) {
   Json answer = session_json(nullptr, oidc_.get());
   const base::WallTime now = loop_.clock().wall();
   auto session = read_session(sealer_, cookies_of(exchange.head().headers), now);
-  if (session) {
+  if (session && !co_await refresh(*session)) {
+    headers.set("set-cookie", ended_session_cookie());
+  } else if (session) {
     if (const auto person = co_await review(session->token)) {
       answer["user"] = Json(person->name);
+      answer["askSeconds"] = Json(ask_seconds(*session, now));
       session->renewed = now;
       if (const auto cookie = session_cookie(sealer_, *session)) headers.set("set-cookie", *cookie);
     } else if (person.error().code == 401) {
@@ -188,6 +205,19 @@ net::Task<void> Login::session(net::HttpExchange& exchange) {
     }
   }
   exchange.respond(200, std::move(headers), net::make_buffer(answer.dump()));
+}
+
+net::Task<bool> Login::refresh(Session& session) {
+  const auto facts = oidc_ == nullptr || session.refresh_token.empty() ? std::nullopt : facts_of(session.token);
+  if (!facts || facts->expires - loop_.clock().wall() > kRefreshLead) co_return true;
+  auto tokens = co_await oidc_->refresh(session.refresh_token, facts->subject);
+  if (tokens) {
+    session.token = std::move(tokens->id_token);
+    session.refresh_token = std::move(tokens->refresh_token);
+    co_return true;
+  }
+  log_.warn("cannot refresh the token of a session", {{"user", session.user}, {"error", tokens.error().detail}});
+  co_return tokens.error().id == "issuer";  // it may answer next time; until then the token decides
 }
 
 net::Task<Result<Person>> Login::person(const net::HttpRequest& request) {
@@ -204,7 +234,14 @@ net::Task<Result<Person>> Login::review(std::string token) {
     co_return Person{known->second.user, known->second.clients.writes};
   }
   reviewed_.erase(hash);
-  TM_CO_TRY(const std::string user, co_await user_of(token));
+  std::erase_if(not_valid_, [&](const auto& each) { return now - each.second >= kRefusalLife; });
+  if (not_valid_.contains(hash)) co_return no_session(kNotValid);
+  auto found = co_await user_of(token);
+  if (!found) {
+    if (found.error().code == 401 && not_valid_.size() < kReviewsKept) not_valid_.emplace(hash, now);
+    co_return std::unexpected(std::move(found).error());
+  }
+  const std::string user = *std::move(found);
   PersonClients clients = clients_of_(token, user);
   for (const std::string_view resource : {"nodes", "pods"}) {
     const ReadAccess access{"list", resource, "", ""};
@@ -250,7 +287,7 @@ net::Task<Result<std::string>> Login::user_of(std::string token) {
   const Json* good = answer.at("status", "authenticated");
   const std::string_view user = answer.text_at("status", "user", "username");
   if (good == nullptr || !good->get_bool().value_or(false) || user.empty()) {
-    co_return no_session("the API server does not accept this token, or does not accept it any more");
+    co_return no_session(kNotValid);
   }
   co_return std::string(user);
 }

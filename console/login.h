@@ -46,7 +46,11 @@ struct ReadAccess {
 class Login {
  public:
   static constexpr base::Duration kReviewLife = std::chrono::seconds(60);
+  static constexpr base::Duration kRefusalLife = std::chrono::seconds(10);  // of a token that is not valid any more
   static constexpr std::size_t kReviewsKept = 1000;
+  static constexpr base::Duration kRefreshLead = std::chrono::minutes(10);  // before the token ends
+  static constexpr base::Duration kAskMax = std::chrono::minutes(5);        // until the page asks again
+  static constexpr base::Duration kAskMin = std::chrono::seconds(5);
   static constexpr std::size_t kLoginsAMinute = 10;  // of one address
   static constexpr std::size_t kAllLoginsAMinute = 300;
   static constexpr std::size_t kAddressesKept = 1000;
@@ -58,7 +62,7 @@ class Login {
 
   net::Task<void> log_in(net::HttpExchange& exchange);   // {"token":…}
   void log_out(net::HttpExchange& exchange);             // ends the session of this browser
-  net::Task<void> session(net::HttpExchange& exchange);  // the user of the session; renews the session
+  net::Task<void> session(net::HttpExchange& exchange);  // the user of the session; renews the session and its token
 
   // Whether a browser opens `path` to log in by the issuer; then the answer is a redirect.
   bool is_of_issuer(std::string_view path) const;
@@ -79,7 +83,9 @@ class Login {
   struct Entered {
     std::string user, cookie;
   };
-  net::Task<Result<Entered>> enter(std::string token, std::string address);
+  net::Task<Result<Entered>> enter(IssuerTokens tokens, std::string address);
+  // Exchanges tokens that end soon. false: the issuer ended the session.
+  net::Task<bool> refresh(Session& session);
   net::Task<void> finish_by_issuer(net::HttpExchange& exchange);
   void refuse(std::string_view address, std::string_view why);
   net::Task<Result<Person>> review(std::string token);
@@ -95,6 +101,7 @@ class Login {
   base::Counter& logins_;
   base::Counter& refused_;
   std::map<std::string, Reviewed> reviewed_;                                   // by the hash of the token
+  std::map<std::string, base::MonotonicTime> not_valid_;                       // the same; when it was refused
   std::map<std::string, std::deque<base::MonotonicTime>, std::less<>> tries_;  // by address; "" is all
 };
 

@@ -42,10 +42,11 @@ std::string_view task_phase(const Task& task) {
 }
 
 struct Evicted {
-  std::int64_t count = 0, lost_core_seconds = 0, last_s = 0;
+  std::int64_t count = 0, lost_core_seconds = 0, lost_unknown = 0, last_s = 0;
   void add(const EvictedTask& task) {
-    ++count;
-    lost_core_seconds += task.lost_core_seconds;
+    count += task.count;
+    lost_core_seconds += task.lost_core_seconds.value_or(0);
+    if (!task.lost_core_seconds) lost_unknown += task.count;
     last_s = std::max(last_s, task.at_s);
   }
 };
@@ -109,6 +110,7 @@ void write_class(JsonWriter& json, const View& view, std::string_view name, cons
   json.member("abnormal", sums.abnormal);
   json.member("evicted", sums.evicted.count);
   json.member("lostCoreSeconds", sums.evicted.lost_core_seconds);
+  json.member("lostUnknown", sums.evicted.lost_unknown);
   json.member("runningCpu", sums.running_request.cpu.value);
   json.member("runningMemory", sums.running_request.memory.value);
   json.member("waitingCpu", sums.waiting_request.cpu.value);
@@ -134,6 +136,7 @@ void write_jobs(JsonWriter& json, const View& view) {
     json.member("class", std::get<2>(name));
     json.member("evicted", evicted.count);
     json.member("lostCoreSeconds", evicted.lost_core_seconds);
+    json.member("lostUnknown", evicted.lost_unknown);
     json.member("last", evicted.last_s);
     json.end_object();
   }

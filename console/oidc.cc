@@ -1,5 +1,6 @@
 #include "console/oidc.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/json.h"
@@ -17,6 +18,7 @@ constexpr std::string_view kWellKnown = "/.well-known/openid-configuration";
 // Lax: the browser must send it with the redirect from the issuer, which is another site.
 constexpr std::string_view kAttributes = "; Path=/; Secure; HttpOnly; SameSite=Lax";
 constexpr base::Duration kCallLimit = std::chrono::seconds(10);
+constexpr base::Duration kRefreshLimit = 3 * kCallLimit;  // discovery, token and keys
 constexpr std::size_t kSecretBytes = 32;  // of state, nonce and verifier
 constexpr std::size_t kCodeBytesMax = 4096;
 constexpr std::size_t kSaidBytesMax = 200;  // of an error of the issuer, in a log
@@ -60,7 +62,7 @@ std::optional<LoginState> read_state(const net::Sealer& sealer, std::string_view
 }  // namespace
 
 OidcLogin::OidcLogin(net::EventLoop& loop, net::Sealer sealer, OidcOptions options)
-    : loop_(loop), sealer_(std::move(sealer)), options_(std::move(options)) {}
+    : loop_(loop), sealer_(std::move(sealer)), options_(std::move(options)), scope_(loop) {}
 
 std::string OidcLogin::ended_cookie() {
   return cat(kCookie, "=", kAttributes, "; Max-Age=0");
@@ -79,6 +81,8 @@ net::Task<std::expected<OidcLogin::Beginning, OidcFailure>> OidcLogin::begin(std
   const auto sealed = sealer_.seal(text.dump(), kPurpose);
   if (!sealed) co_return failed("state", sealed.error().message);
   const std::string& endpoint = document->authorization_endpoint;
+  // An issuer gives no refresh token for offline access unless the person agrees each time.
+  const bool offline = std::ranges::find(options_.scopes, "offline_access") != options_.scopes.end();
   Beginning out;
   out.location = cat(endpoint, endpoint.find('?') == std::string::npos ? "?" : "&",
                      parameters({{"response_type", "code"},
@@ -88,13 +92,14 @@ net::Task<std::expected<OidcLogin::Beginning, OidcFailure>> OidcLogin::begin(std
                                  {"state", *state},
                                  {"nonce", *nonce},
                                  {"code_challenge", net::base64url(net::sha256(*verifier))},
-                                 {"code_challenge_method", "S256"}}));
+                                 {"code_challenge_method", "S256"}}),
+                     offline ? "&prompt=consent" : "");
   out.cookie = cat(kCookie, "=", *sealed, kAttributes,
                    "; Max-Age=", std::chrono::duration_cast<std::chrono::seconds>(kLoginMax).count());
   co_return out;
 }
 
-net::Task<std::expected<std::string, OidcFailure>> OidcLogin::finish(const net::HttpRequest& request) {
+net::Task<std::expected<IssuerTokens, OidcFailure>> OidcLogin::finish(const net::HttpRequest& request) {
   const base::WallTime now = loop_.clock().wall();
   const auto target = net::parse_target(request.target);
   const auto login = read_state(sealer_, cookies_of(request.headers), now);
@@ -110,18 +115,69 @@ net::Task<std::expected<std::string, OidcFailure>> OidcLogin::finish(const net::
   }
   const std::string code(target->get("code"));
   if (code.empty() || code.size() > kCodeBytesMax) co_return failed("issuer", "its answer has no code");
-  const auto token = co_await token_for(code, login->verifier, std::string(request.headers.get("host")));
-  if (!token) co_return failed("issuer", token.error().message);
+  auto tokens = co_await tokens_for(parameters({{"grant_type", "authorization_code"},
+                                               {"code", code},
+                                               {"redirect_uri", redirect_uri(request.headers.get("host"))},
+                                               {"code_verifier", login->verifier}}));
+  if (!tokens) co_return failed("issuer", tokens.error().message);
+  if (auto good = co_await check(tokens->id_token, login->nonce, ""); !good) {
+    co_return std::unexpected(std::move(good).error());
+  }
+  co_return *std::move(tokens);
+}
+
+net::Task<std::expected<IssuerTokens, OidcFailure>> OidcLogin::refresh(std::string refresh_token, std::string subject) {
+  const std::string hash = net::sha256(refresh_token);
+  const base::MonotonicTime now = loop_.clock().monotonic();
+  std::erase_if(refreshes_, [&](const auto& each) { return each.second->outcome && now - each.second->at >= kRefreshKept; });
+  if (!refreshes_.contains(hash) && refreshes_.size() >= kRefreshesKept) {
+    co_return failed("issuer", "too many sessions ask at once");
+  }
+  auto& entry = refreshes_[hash];
+  if (!entry) {
+    entry = std::make_shared<Refresh>(loop_);
+    // Not a part of this request: a browser that leaves must not lose the answer.
+    scope_.spawn(run_refresh(entry, std::move(refresh_token), std::move(subject)));
+  }
+  const std::shared_ptr<Refresh> found = refreshes_[hash];
+  if (!found->outcome) co_await found->done.wait_for(kRefreshLimit);
+  if (!found->outcome) co_return failed("issuer", "it does not answer");
+  co_return *found->outcome;
+}
+
+net::Task<void> OidcLogin::run_refresh(std::shared_ptr<Refresh> refresh, std::string refresh_token,
+                                       std::string subject) {
+  refresh->outcome = co_await refresh_once(std::move(refresh_token), std::move(subject));
+  refresh->at = loop_.clock().monotonic();
+  refresh->done.set();
+}
+
+net::Task<std::expected<IssuerTokens, OidcFailure>> OidcLogin::refresh_once(std::string refresh_token,
+                                                                            std::string subject) {
+  auto tokens = co_await tokens_for(parameters({{"grant_type", "refresh_token"}, {"refresh_token", refresh_token}}));
+  if (!tokens) {
+    const bool ended = tokens.error().kind == ErrorKind::kDenied;
+    co_return failed(ended ? "ended" : "issuer", tokens.error().message);
+  }
+  if (auto good = co_await check(tokens->id_token, std::nullopt, std::move(subject)); !good) {
+    co_return std::unexpected(std::move(good).error());
+  }
+  // An issuer without rotation does not give it again.
+  if (tokens->refresh_token.empty()) tokens->refresh_token = std::move(refresh_token);
+  co_return *std::move(tokens);
+}
+
+net::Task<std::expected<void, OidcFailure>> OidcLogin::check(std::string token, std::optional<std::string> nonce,
+                                                             std::string subject) {
   IdTokenFault fault = IdTokenFault::kUnknownKey;
-  // A key that is not known may be new.
   for (const base::Duration life : {kDocumentLife, kKeysAgain}) {
     if (fault != IdTokenFault::kUnknownKey) break;
     const auto found = co_await keys(life);
     if (!found) co_return failed("issuer", found.error().message);
-    fault = check_id_token(*token, *found, {options_.issuer, options_.client_id, login->nonce, now});
+    fault = check_id_token(token, *found, {options_.issuer, options_.client_id, nonce, loop_.clock().wall(), subject});
   }
   if (fault != IdTokenFault::kNone) co_return failed("token", cat("ID token: ", to_string(fault)));
-  co_return *token;
+  co_return std::expected<void, OidcFailure>();
 }
 
 net::Task<Result<Discovery>> OidcLogin::discovery() {
@@ -152,15 +208,13 @@ net::Task<Result<std::vector<SigningKey>>> OidcLogin::keys(base::Duration life) 
   co_return *std::move(parsed);
 }
 
-net::Task<Result<std::string>> OidcLogin::token_for(std::string code, std::string verifier, std::string host) {
+// kDenied: the issuer does not accept the grant. `grant` is the body of the request, without the client.
+net::Task<Result<IssuerTokens>> OidcLogin::tokens_for(std::string grant) {
   TM_CO_TRY(const Discovery document, co_await discovery());
   net::HttpRequest request;
   request.method = "POST";
   request.headers.set("content-type", "application/x-www-form-urlencoded");
-  request.body = parameters({{"grant_type", "authorization_code"},
-                             {"code", code},
-                             {"redirect_uri", redirect_uri(host)},
-                             {"code_verifier", verifier}});
+  request.body = std::move(grant);
   const std::string client = parameters({{"client_id", options_.client_id}});
   if (options_.client_secret.empty()) {
     request.body += cat("&", client);
@@ -173,9 +227,10 @@ net::Task<Result<std::string>> OidcLogin::token_for(std::string code, std::strin
   }
   TM_CO_TRY(const std::string text, co_await fetch(document.token_endpoint, std::move(request)));
   const auto json = Json::parse(text);
-  std::string token(json ? json->text_at("id_token") : std::string_view());
-  if (token.empty()) co_return fail(ErrorKind::kInvalid, "the issuer's token endpoint answered without id_token");
-  co_return token;
+  if (!json || json->text_at("id_token").empty()) {
+    co_return fail(ErrorKind::kInvalid, "the issuer's token endpoint answered without id_token");
+  }
+  co_return IssuerTokens{std::string(json->text_at("id_token")), std::string(json->text_at("refresh_token"))};
 }
 
 net::Task<Result<std::string>> OidcLogin::fetch(std::string url, net::HttpRequest request) {
@@ -191,7 +246,9 @@ net::Task<Result<std::string>> OidcLogin::fetch(std::string url, net::HttpReques
   if (!answer) co_return std::unexpected(Error(answer.error()).within(cat("asking ", origin.host)));
   if (answer->status != 200) {
     const auto json = Json::parse(answer->body);
-    co_return fail(ErrorKind::kUnavailable, origin.host, " answered ", answer->status,
+    // RFC 6749: 400 and 401 are refusals.
+    const bool denied = answer->status == 400 || answer->status == 401;
+    co_return fail(denied ? ErrorKind::kDenied : ErrorKind::kUnavailable, origin.host, " answered ", answer->status,
                    json ? cat(": ", said(json->text_at("error")), " ", said(json->text_at("error_description"))) : "");
   }
   co_return answer->body;

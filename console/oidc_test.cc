@@ -48,6 +48,7 @@ class ConsoleOidc : public ::testing::Test {
     options.issuer = kRealm;
     options.client_id = "console";
     options.client_secret = std::move(secret);
+    if (!scopes.empty()) options.scopes = scopes;
     options.transport_of = [this](const net::Url& origin) {
       EXPECT_EQ(origin.host, "issuer.example");
       EXPECT_EQ(origin.scheme, "https");
@@ -68,7 +69,7 @@ class ConsoleOidc : public ::testing::Test {
       out.body = cat(R"({"keys":[)", key.jwk(key_id), "]}");
     } else if (request.target == "/token") {
       out.status = token_status;
-      out.body = token_status == 200 ? cat(R"({"access_token":"a","id_token":")", token, R"("})")
+      out.body = token_status == 200 ? cat(R"({"access_token":"a","id_token":")", token, R"(")", more, "}")
                                      : std::string(R"({"error":"invalid_grant"})");
     } else {
       out.status = 404;
@@ -104,14 +105,20 @@ class ConsoleOidc : public ::testing::Test {
     request.headers.set("host", "console.example:8443");
     request.headers.set("cookie", cookie);
     const auto done = net::testing::run_task(loop, clock, oidc->finish(request));
-    return done ? *done : std::string(done.error().id);
+    return done ? done->id_token : std::string(done.error().id);
+  }
+  // The id of the failure, or the refresh token.
+  std::string refresh(std::string_view with, std::string_view subject = "ann") {
+    const auto done = net::testing::run_task(loop, clock, oidc->refresh(std::string(with), std::string(subject)));
+    return done ? done->refresh_token : std::string(done.error().id);
   }
 
   base::testing::Clock clock;
   net::EventLoop loop{clock};
   net::IssuerKey key{Algorithm::kEs256};
-  std::string key_id = "k1", token;
+  std::string key_id = "k1", token, more;
   int token_status = 200, keys_read = 0;
+  std::vector<std::string> scopes;  // empty: the default
   std::vector<net::HttpRequest> asked;
   std::unique_ptr<OidcLogin> oidc;
 };
@@ -182,6 +189,51 @@ TEST_F(ConsoleOidc, RefusesTokenOfAnotherLoginOrAudience) {
   EXPECT_EQ(finish(own.cookie, cat("code=c&state=", own.state)), "token");
   token = "e30.e30.";
   EXPECT_EQ(finish(own.cookie, cat("code=c&state=", own.state)), "token");
+}
+
+TEST_F(ConsoleOidc, RefreshesAndTakesTheNextRefreshToken) {
+  make("p&ss");
+  token = id_token("of the login");
+  more = R"(,"refresh_token":"r-2")";
+  EXPECT_EQ(refresh("r-1"), "r-2");
+  const auto request = *std::ranges::find(asked, "/token", &net::HttpRequest::target);
+  const auto form = *net::parse_target("/?" + request.body);
+  EXPECT_EQ(form.get("grant_type"), "refresh_token");
+  EXPECT_EQ(form.get("refresh_token"), "r-1");
+  EXPECT_NE(request.headers.get("authorization"), "");
+  more = "";
+  EXPECT_EQ(refresh("r-2"), "r-2") << "an issuer without rotation";
+}
+
+TEST_F(ConsoleOidc, UsesARefreshTokenOnceForPagesThatComeTogether) {
+  token = id_token("");
+  more = R"(,"refresh_token":"r-2")";
+  const auto asks = [&] { return std::ranges::count(asked, "/token", &net::HttpRequest::target); };
+  EXPECT_EQ(refresh("r-1"), "r-2");
+  EXPECT_EQ(refresh("r-1"), "r-2");
+  EXPECT_EQ(asks(), 1);
+  clock.advance(OidcLogin::kRefreshKept);
+  EXPECT_EQ(refresh("r-1"), "r-2");
+  EXPECT_EQ(asks(), 2);
+}
+
+TEST_F(ConsoleOidc, TellsAnEndedRefreshTokenFromAnIssuerThatIsAway) {
+  token = id_token("");
+  token_status = 400;
+  EXPECT_EQ(refresh("r-1"), "ended");
+  token_status = 503;
+  EXPECT_EQ(refresh("r-2"), "issuer");
+  token_status = 200;
+  EXPECT_EQ(refresh("r-3", "eve"), "token") << "the new token is of another person";
+  token = id_token("", "another-client");
+  EXPECT_EQ(refresh("r-4"), "token");
+}
+
+TEST_F(ConsoleOidc, AsksForConsentIfItWantsOfflineAccess) {
+  EXPECT_EQ(begin().target.get("prompt"), "");
+  scopes = {"openid", "offline_access"};
+  make("");
+  EXPECT_EQ(begin().target.get("prompt"), "consent");
 }
 
 TEST_F(ConsoleOidc, ReadsKeysAgainForAnUnknownKeyOnceAMinute) {

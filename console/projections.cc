@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "kube/convert.h"
 #include "kube/decode.h"
+#include "model/ended_tasks.h"
 #include "model/isolation.h"
 #include "model/names.h"
 #include "model/qos.h"
@@ -221,7 +222,8 @@ kube::NodeFields node_fields() {
   fields.meta.annotations = {model::kStateDetailAnnotation, model::kColocationStrategyAnnotation,
                              model::kYarnBookAnnotation,    model::kYarnOfferAnnotation,
                              model::kConfigHashAnnotation,  model::kYarnClusterIdAnnotation,
-                             kYarnBookOfAnnotation};
+                             kYarnBookOfAnnotation,         model::kEndedTasksAnnotation,
+                             model::kYarnGivenBackAnnotation};
   fields.condition_messages = {model::kIsolationCondition};
   fields.info = true;
   return fields;

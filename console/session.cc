@@ -38,8 +38,10 @@ Result<std::string> session_cookie(const net::Sealer& sealer, const Session& ses
     return fail(ErrorKind::kInvalid, "the token has ", session.token.size(), " bytes; at most ", kSessionTokenBytesMax,
                 " fit into a cookie");
   }
+  const bool fits = session.token.size() + session.refresh_token.size() <= kSessionTokenBytesMax;
   const Json text = Json::object({{"user", Json(session.user)},
                                   {"token", Json(session.token)},
+                                  {"refresh", Json(fits ? session.refresh_token : std::string())},
                                   {"began", Json(base::format_rfc3339(session.began))},
                                   {"renewed", Json(base::format_rfc3339(session.renewed))}});
   TM_TRY(const std::string sealed, sealer.seal(text.dump(), kPurpose));
@@ -61,7 +63,8 @@ std::optional<Session> read_session(const net::Sealer& sealer, std::string_view 
   const auto renewed = base::parse_rfc3339(json->text_at("renewed"));
   if (!began || !renewed) return std::nullopt;
   if (now - *renewed > kIdleMax || now - *began > kWholeMax) return std::nullopt;
-  return Session{std::string(json->text_at("user")), std::string(json->text_at("token")), *began, *renewed};
+  return Session{std::string(json->text_at("user")), std::string(json->text_at("token")),
+                 std::string(json->text_at("refresh")), *began, *renewed};
 }
 
 }  // namespace tidemark::console

@@ -2,7 +2,8 @@
 // and nothing is kept on the server. Pure; time is an input.
 //
 // The cookie has the person's token, which only the console can read. It ends kIdleMax after the last renewal, and
-// kWholeMax after the login at the latest. A renewal seals it anew.
+// kWholeMax after the login at the latest. A renewal seals it anew. Of a login by an issuer it also has the refresh token,
+// if the issuer gave one and both fit.
 #pragma once
 
 #include <optional>
@@ -19,7 +20,8 @@ namespace tidemark::console {
 struct Session {
   std::string user;
   std::string token;
-  base::WallTime began;    // the login
+  std::string refresh_token;  // "": the session ends with its token
+  base::WallTime began;         // the login
   base::WallTime renewed;  // the login, or the last renewal
   bool operator==(const Session&) const = default;
 };
@@ -28,9 +30,10 @@ inline constexpr base::Duration kIdleMax = std::chrono::hours(1);
 inline constexpr base::Duration kWholeMax = std::chrono::hours(12);
 // "__Host-": the browser accepts it only over TLS, for this host alone and for all paths.
 inline constexpr std::string_view kSessionCookie = "__Host-tidemark";
-inline constexpr std::size_t kSessionTokenBytesMax = 2500;  // sealed and encoded it fits into a cookie of 4096 bytes
+// Of both tokens together: sealed and encoded they fit into a cookie of 4096 bytes.
+inline constexpr std::size_t kSessionTokenBytesMax = 2500;
 
-// The value of Set-Cookie. kInvalid: the token is too long for a cookie.
+// The value of Set-Cookie, without a refresh token that does not fit. kInvalid: the token is too long for a cookie.
 Result<std::string> session_cookie(const net::Sealer& sealer, const Session& session);
 std::string ended_session_cookie();
 

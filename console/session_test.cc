@@ -19,7 +19,7 @@ std::string value_of(const std::string& set_cookie) {
 }
 
 TEST(Session, IsReadByEveryHolderOfTheSecret) {
-  const Session session{"ann", "token", kNow, kNow};
+  const Session session{"ann", "token", "refresh", kNow, kNow};
   const auto cookie = session_cookie(net::Sealer("secret"), session);
   ASSERT_TRUE(cookie);
   EXPECT_TRUE(cookie->starts_with("__Host-tidemark="));
@@ -33,17 +33,17 @@ TEST(Session, IsReadByEveryHolderOfTheSecret) {
 
 TEST(Session, EndsWithoutRenewalAndAfterTheWholeTime) {
   const net::Sealer sealer("secret");
-  const auto cookie = value_of(*session_cookie(sealer, {"ann", "token", kNow, kNow}));
+  const auto cookie = value_of(*session_cookie(sealer, {"ann", "token", "", kNow, kNow}));
   EXPECT_TRUE(read_session(sealer, cookie, kNow + kIdleMax));
   EXPECT_FALSE(read_session(sealer, cookie, kNow + kIdleMax + 1s));
-  const auto renewed = value_of(*session_cookie(sealer, {"ann", "token", kNow, kNow + kWholeMax}));
+  const auto renewed = value_of(*session_cookie(sealer, {"ann", "token", "", kNow, kNow + kWholeMax}));
   EXPECT_TRUE(read_session(sealer, renewed, kNow + kWholeMax));
   EXPECT_FALSE(read_session(sealer, renewed, kNow + kWholeMax + 1s));
 }
 
 TEST(Session, RefusesForeignAndDoubledCookies) {
   const net::Sealer sealer("secret");
-  const auto cookie = value_of(*session_cookie(sealer, {"ann", "token", kNow, kNow}));
+  const auto cookie = value_of(*session_cookie(sealer, {"ann", "token", "", kNow, kNow}));
   for (const std::string& cookies :
        {std::string(), std::string("__Host-tidemark="), std::string("__Host-tidemark=abc"),
         "tidemark=" + cookie.substr(cookie.find('=') + 1), cookie + "; __Host-tidemark=abc"}) {
@@ -54,10 +54,22 @@ TEST(Session, RefusesForeignAndDoubledCookies) {
 
 TEST(Session, RefusesATokenThatNoCookieHolds) {
   const net::Sealer sealer("secret");
-  const auto longest = session_cookie(sealer, {"ann", std::string(kSessionTokenBytesMax, 'x'), kNow, kNow});
+  const auto longest = session_cookie(sealer, {"ann", std::string(kSessionTokenBytesMax, 'x'), "", kNow, kNow});
   ASSERT_TRUE(longest);
   EXPECT_LE(longest->size(), 4096u);
-  EXPECT_FALSE(session_cookie(sealer, {"ann", std::string(kSessionTokenBytesMax + 1, 'x'), kNow, kNow}));
+  EXPECT_FALSE(session_cookie(sealer, {"ann", std::string(kSessionTokenBytesMax + 1, 'x'), "", kNow, kNow}));
+}
+
+TEST(Session, LeavesOutARefreshTokenThatDoesNotFit) {
+  const net::Sealer sealer("secret");
+  const std::string token(kSessionTokenBytesMax - 100, 'x');
+  const auto refresh_token_of = [&](std::size_t bytes) {
+    const auto cookie = session_cookie(sealer, {"ann", token, std::string(bytes, 'r'), kNow, kNow});
+    EXPECT_LE(cookie->size(), 4096u);
+    return read_session(sealer, value_of(*cookie), kNow)->refresh_token.size();
+  };
+  EXPECT_EQ(refresh_token_of(100), 100u);
+  EXPECT_EQ(refresh_token_of(101), 0u) << "the session then ends with its token";
 }
 
 TEST(ConsoleSession, CookiesInSeveralFieldsAreOneHeader) {

@@ -82,7 +82,8 @@ View::View(net::EventLoop& loop, kube::Client& client, const base::Log& log, bas
   tasks_.hold_only([](const Task& task) { return task.offline; });
   tasks_.add_index(std::string(kByNode),
                    [](const Task& task) { return std::vector<std::string>{std::string(task.node.view())}; });
-  nodes_.subscribe([this](const kube::ObjectKey& key, const kube::Node*, const kube::Node*) {
+  nodes_.subscribe([this](const kube::ObjectKey& key, const kube::Node* before, const kube::Node* after) {
+    if (after != nullptr) evicted_.see(before, *after);
     dirty_.insert(key.name);
     findings_dirty_ = true;
   });

@@ -64,6 +64,37 @@ TEST_F(ConsoleWork, CountsEvictionsAlsoOfPodsThatAreGone) {
   EXPECT_EQ(number(job, "last"), 1'795'179'600);
 }
 
+TEST_F(ConsoleWork, CountsEvictionsOfYarnContainersOnceEach) {
+  node("n1");
+  const auto say = [&](std::string_view key, std::string_view ends) {
+    const Json text = cat(R"({"schema":1,"ends":[)", ends, "]}");
+    const Json notes = Json::object({{std::string(key), text}});
+    must("PATCH", "/api/v1/nodes/n1", Json::object({{"metadata", Json::object({{"annotations", notes}})}}), kMerge);
+  };
+  constexpr std::string_view kFirst =
+      R"({"at":"2026-03-01T02:00:00.000000Z","class":"spark","job":"yarn/application_1_1","evicted":2})";
+  say("tidemark.io/ended-tasks", kFirst);
+  ASSERT_TRUE(start());
+  const auto evicted = [](std::int64_t wanted) {
+    return [wanted](const Json& each) {
+      const auto& classes = each.member("classes")->as_array();
+      return !classes.empty() && number(classes[0], "evicted") == wanted;
+    };
+  };
+  read_until("/api/v1/offline", evicted(2));
+  say("tidemark.io/ended-tasks",
+      cat(kFirst, R"(,{"at":"2026-03-01T02:01:00.000000Z","class":"spark","finished":7})",
+          R"(,{"at":"2026-03-01T02:03:00.000000Z","class":"spark","job":"yarn/application_1_1","evicted":1})"));
+  say("tidemark.io/yarn-given-back", R"({"at":"2026-03-01T02:02:00.000000Z","class":"spark","evicted":4})");
+  const Json found = read_until("/api/v1/offline", evicted(7));
+  const Json& spark = found.member("classes")->as_array().at(0);
+  EXPECT_EQ(number(spark, "lostCoreSeconds"), 0);
+  EXPECT_EQ(number(spark, "lostUnknown"), 7);
+  const Json& job = found.member("mostEvicted")->as_array().at(1);
+  EXPECT_EQ(job.text_at("job"), "yarn/application_1_1");
+  EXPECT_EQ(number(job, "evicted"), 3);
+}
+
 TEST_F(ConsoleWork, NamesAbnormalTasks) {
   node("n1");
   task("good", "n1");

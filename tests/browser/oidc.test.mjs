@@ -14,6 +14,8 @@ const { chromium } = require("playwright-core");
 
 const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
 const PATIENCE_MS = 60_000;
+const ID_TOKEN_MS = 20_000; // as in issuer.mjs
+const CACHED_MS = 15_000; // the API server keeps what it found about a token for 10 s
 
 let browser;
 before(async () => {
@@ -118,5 +120,31 @@ describe("login by an issuer", () => {
     assert.equal(to.searchParams.get("redirect_uri"), `${CONSOLE}login/callback`);
     assert.equal(to.searchParams.get("code_challenge_method"), "S256");
     await context.close();
+  });
+
+  test("gives a session that outlives its ID token, until the issuer ends it", async () => {
+    const [page, other] = [await open(), await open()];
+    await logIn(page, "ann");
+    await page.getByText("oidc:ann").waitFor();
+    await logIn(other, "ann");
+    await other.getByText("oidc:ann").waitFor();
+    await other.route("**/api/v1/session", (route) => route.abort()); // it gets no further token
+    const first = await cookies(page);
+    await page.waitForTimeout(ID_TOKEN_MS + CACHED_MS);
+    const write = (from) =>
+      from.evaluate(async () => {
+        const headers = { "content-type": "application/json", "x-tidemark-console": "1" };
+        const answer = await fetch("/api/v1/overrides", { method: "POST", headers, body: JSON.stringify({ cpuPercent: 41, lastsSeconds: 600, reason: "later" }) });
+        return answer.status;
+      });
+    assert.equal(await write(other), 401, "an ID token that is over");
+    assert.equal(await write(page), 200);
+    assert.notDeepEqual(await cookies(page), first);
+    const left = await page.context().request.post(`${ISSUER}/leave/ann`);
+    assert.equal(left.status(), 204);
+    await page.getByRole("heading", { name: "Log in to Tidemark" }).waitFor();
+    assert.deepEqual(await cookies(page), []);
+    await other.context().close();
+    await page.context().close();
   });
 });

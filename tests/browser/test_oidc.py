@@ -39,6 +39,7 @@ class LoginByIssuer(WithPeople, unittest.TestCase):
         self.console, url = self.start_console(
             own, f"--tls-cert-file={self.certificate}", f"--tls-key-file={self.key}", "--host=localhost", f"--oidc-issuer={self.issuer}",
             f"--oidc-client-id={CLIENT}", f"--oidc-client-secret-file={secret}", f"--oidc-ca-file={self.ca}",
+            "--oidc-scope=openid,email,profile,offline_access",
         )
         self.url = url.replace("127.0.0.1", "localhost")
         self.log = open(self.folder / "issuer.log", "wb")

@@ -8,7 +8,6 @@ import { Title, Words } from "./parts";
 import { query } from "./router";
 
 export const session = signal<Session | null>(null); // null: not asked yet
-const RENEW_MS = 5 * 60_000;
 const RETRY_MS = 2000;
 
 export const mustLogIn = () => session.value !== null && session.value.login && session.value.user === null;
@@ -31,7 +30,7 @@ export function keepSession(entered: () => void) {
   });
   const again = async () => {
     await askSession();
-    setTimeout(() => void again(), session.value === null ? RETRY_MS : RENEW_MS);
+    setTimeout(() => void again(), session.value === null ? RETRY_MS : 1000 * session.value.askSeconds);
   };
   void again();
 }

@@ -17,6 +17,12 @@ function coreHours(seconds: number): string {
   return number(seconds / 3600, 1);
 }
 
+// What evicted YARN containers lost is unknown.
+function lost(of: { evicted: number; lostCoreSeconds: number; lostUnknown: number }): string {
+  if (of.lostUnknown === 0) return coreHours(of.lostCoreSeconds);
+  return of.lostUnknown === of.evicted ? t("unknown") : `≥ ${coreHours(of.lostCoreSeconds)}`;
+}
+
 function ClassActions({ of }: { of: TaskClass }) {
   if (!of.name) return <>–</>;
   const target: Target = { scope: "cluster", workClass: of.name };
@@ -52,7 +58,7 @@ function classColumns(): Column<TaskClass>[] {
     { key: "runningCpu", title: t("cpu"), number: true, value: (each) => each.runningCpu, cell: (each) => amount("cpu", each.runningCpu) },
     { key: "runningMemory", title: t("memory"), number: true, value: (each) => each.runningMemory, cell: (each) => amount("memory", each.runningMemory) },
     { key: "evicted", title: t("evicted"), number: true, value: (each) => each.evicted, cell: (each) => number(each.evicted) },
-    { key: "lost", title: t("lostHours"), number: true, value: (each) => each.lostCoreSeconds, cell: (each) => coreHours(each.lostCoreSeconds) },
+    { key: "lost", title: t("lostHours"), number: true, value: (each) => each.lostCoreSeconds, cell: lost },
     { key: "abnormal", title: t("abnormal"), number: true, value: (each) => each.abnormal, cell: (each) => number(each.abnormal) },
     { key: "succeeded", title: t("succeeded"), number: true, value: (each) => each.succeeded, cell: (each) => number(each.succeeded) },
     { key: "failed", title: t("failed"), number: true, value: (each) => each.failed, cell: (each) => number(each.failed) },
@@ -66,7 +72,7 @@ function jobColumns(): Column<EvictedJob>[] {
     { key: "job", title: t("job"), value: (each) => each.job, cell: (each) => <span>{each.job || "–"}<span class="note"> {each.namespace}</span></span> },
     { key: "class", title: t("class"), value: (each) => each.class || "–" },
     { key: "evicted", title: t("evicted"), number: true, value: (each) => each.evicted, cell: (each) => number(each.evicted) },
-    { key: "lost", title: t("lostHours"), number: true, value: (each) => each.lostCoreSeconds, cell: (each) => coreHours(each.lostCoreSeconds) },
+    { key: "lost", title: t("lostHours"), number: true, value: (each) => each.lostCoreSeconds, cell: lost },
     { key: "last", title: t("last"), number: true, value: (each) => each.last, cell: (each) => <span class="nowrap">{age(each.last)}</span> },
   ];
 }
