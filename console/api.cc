@@ -36,6 +36,26 @@ bool is_page_path(std::string_view path) {
   return path.starts_with("/nodes/") || path.starts_with("/pools/");
 }
 
+// The methods of a path of the API, as openapi.json has them; "": there is no such path.
+std::string_view methods_of(std::string_view what) {
+  constexpr std::array<std::string_view, 7> kWritten = {
+      "settings/undo", "settings/pause", "settings/resume", "overrides", "tasks/end", "login", "logout"};
+  constexpr std::array<std::string_view, 8> kRead = {"summary",  "nodes",   "pools",   "offline",
+                                                     "problems", "history", "session", "stream"};
+  if (what == "orders") return "GET, HEAD, POST";
+  if (what == "settings/texts") return "GET, HEAD, PUT";
+  if (std::ranges::find(kWritten, what) != kWritten.end()) return "POST";
+  if (what.starts_with("pools/") && what.ends_with("/resume")) return "POST";
+  const bool one = what.starts_with("nodes/") || what.starts_with("pools/") || what.starts_with("orders/");
+  const bool read = one || RecordApi::has(what) || std::ranges::find(kRead, what) != kRead.end();
+  return read ? "GET, HEAD" : "";
+}
+
+bool takes(std::string_view methods, std::string_view method) {
+  return std::ranges::any_of(base::split(methods, ','),
+                             [&](std::string_view each) { return base::trim(each) == method; });
+}
+
 // A whole number of the query; `otherwise` if it is absent.
 Result<std::size_t> number(const net::Target& target, std::string_view key, std::size_t otherwise, std::int64_t max) {
   if (!target.has(key)) return otherwise;
@@ -68,11 +88,17 @@ kube::NodeFields detail_fields() {
 }  // namespace
 
 net::Task<void> Api::handle(net::HttpExchange& exchange) {
+  const auto target = net::parse_target(exchange.head().target);
+  if (target && target->path.starts_with(kApi)) {
+    const std::string_view methods = methods_of(std::string_view(target->path).substr(kApi.size()));
+    if (!methods.empty() && !takes(methods, exchange.head().method)) {
+      co_return respond_method(exchange, target->path, methods);
+    }
+  }
   if (const auto refused = refuse(exchange.head(), parts_.site)) {
     respond_problem(exchange, refused->status, refused->id, refused->detail);
     co_return;
   }
-  const auto target = net::parse_target(exchange.head().target);
   if (!target) {
     respond_problem(exchange, 400, "target", "the path or the query is not valid percent-encoded UTF-8");
     co_return;
@@ -150,8 +176,10 @@ net::Task<void> Api::write(net::HttpExchange& exchange, std::string_view path) {
   const bool order = post && what == "orders";
   const bool task = post && what == "tasks/end";
   if (!order && !task && !SettingsApi::takes(method, what)) {
-    respond_problem(exchange, 405, "method",
-                    base::cat(base::in_quotes(path), " takes no ", method, "; /api/openapi.json lists what there is"));
+    if (!path.starts_with(kApi)) co_return respond_method(exchange, path, "GET, HEAD");
+    respond_problem(
+        exchange, 404, "not-found",
+        base::cat("there is nothing to write at ", base::in_quotes(path), "; /api/openapi.json lists what there is"));
     co_return;
   }
   auto giver = co_await person(exchange);
@@ -186,7 +214,9 @@ net::Task<void> Api::session(net::HttpExchange& exchange) {
   }
   const auto ask = std::chrono::duration_cast<std::chrono::seconds>(Login::kAskMax).count();
   const Json user = parts_.person ? Json(parts_.person->name) : Json();
-  respond_json(exchange, Json::object({{"schema", 1}, {"login", false}, {"user", user}, {"issuer", nullptr}, {"askSeconds", ask}}).dump());
+  respond_json(
+      exchange,
+      Json::object({{"schema", 1}, {"login", false}, {"user", user}, {"issuer", nullptr}, {"askSeconds", ask}}).dump());
 }
 
 void Api::nodes(net::HttpExchange& exchange, const net::Target& target) {
@@ -197,7 +227,7 @@ void Api::nodes(net::HttpExchange& exchange, const net::Target& target) {
   query.pool = target.get("pool");
   query.state = target.get("state");
   query.text = target.get("q");
-  if (!query.state.empty() && !model::parse_node_state(query.state)) {
+  if (target.has("state") && !model::parse_node_state(query.state)) {
     return respond_problem(
         exchange, 400, "invalid",
         base::cat("state: ", base::in_quotes(query.state), " is not a state; expected on, observe, draining or off"),
@@ -217,7 +247,7 @@ void Api::offline(net::HttpExchange& exchange, const net::Target& target) {
   if (target.has("class")) query.work_class = target.get("class");
   query.phase = target.get("phase");
   query.node = target.get("node");
-  if (!query.phase.empty() && !is_task_phase(query.phase)) {
+  if (target.has("phase") && !is_task_phase(query.phase)) {
     return respond_problem(exchange, 400, "invalid",
                            base::cat("phase: ", base::in_quotes(query.phase),
                                      " is not a phase; expected waiting, running, over or abnormal"),

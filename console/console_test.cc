@@ -391,7 +391,9 @@ TEST_F(ConsoleTest, RefusesAnotherHostAndUnknownPaths) {
   EXPECT_EQ(get("/assets/none.js").status, 404);
   const auto written = get("/api/v1/nodes", {}, "DELETE");
   EXPECT_EQ(written.status, 405);
-  EXPECT_EQ(written.headers.get("allow"), "GET, HEAD, POST, PUT");
+  EXPECT_EQ(written.headers.get("allow"), "GET, HEAD");
+  EXPECT_EQ(get("/api/v1/settings/texts", {}, "POST").headers.get("allow"), "GET, HEAD, PUT");
+  EXPECT_EQ(get("/api/v1/settings/undo").headers.get("allow"), "POST");
 }
 
 TEST_F(ConsoleTest, ServesItsMetrics) {

@@ -100,8 +100,10 @@ net::Headers answer_headers(std::string_view content_type, std::string_view cach
   return headers;
 }
 
-void respond_problem(net::HttpExchange& exchange, int status, std::string_view id, std::string_view detail,
-                     std::string_view field, const Json& more) {
+namespace {
+
+void respond_allowing(net::HttpExchange& exchange, int status, std::string_view id, std::string_view detail,
+                      std::string_view field, const Json& more, std::string_view allowed) {
   std::string body;
   base::JsonWriter json(body);
   json.begin_object();
@@ -115,8 +117,21 @@ void respond_problem(net::HttpExchange& exchange, int status, std::string_view i
   }
   json.end_object();
   net::Headers headers = answer_headers("application/problem+json", kNoStore);
-  if (status == 405) headers.set("allow", "GET, HEAD, POST, PUT");
+  if (status == 405) headers.set("allow", allowed);
   exchange.respond(status, std::move(headers), net::make_buffer(std::move(body)));
+}
+
+}  // namespace
+
+void respond_problem(net::HttpExchange& exchange, int status, std::string_view id, std::string_view detail,
+                     std::string_view field, const Json& more) {
+  respond_allowing(exchange, status, id, detail, field, more, "GET, HEAD, POST, PUT");
+}
+
+void respond_method(net::HttpExchange& exchange, std::string_view path, std::string_view allowed) {
+  respond_allowing(exchange, 405, "method",
+                   base::cat(base::in_quotes(path), " takes no ", exchange.head().method, "; it takes ", allowed), {},
+                   {}, allowed);
 }
 
 void respond_error(net::HttpExchange& exchange, const Error& error, std::string_view field) {

@@ -41,6 +41,8 @@ net::Headers answer_headers(std::string_view content_type, std::string_view cach
 // the query parameter, header or member of the body that is wrong; empty: none. `more`: further members.
 void respond_problem(net::HttpExchange& exchange, int status, std::string_view id, std::string_view detail,
                      std::string_view field = {}, const Json& more = {});
+// 405 with the header Allow.
+void respond_method(net::HttpExchange& exchange, std::string_view path, std::string_view allowed);
 void respond_error(net::HttpExchange& exchange, const Error& error, std::string_view field = {});
 
 // With an ETag of the content; 304 if the client has it already.

@@ -125,7 +125,8 @@ net::Task<Result<Login::Entered>> Login::enter(IssuerTokens tokens, std::string 
     co_return std::unexpected(person.error());
   }
   const base::WallTime now = loop_.clock().wall();
-  auto cookie = session_cookie(sealer_, {person->name, std::move(tokens.id_token), std::move(tokens.refresh_token), now, now});
+  auto cookie =
+      session_cookie(sealer_, {person->name, std::move(tokens.id_token), std::move(tokens.refresh_token), now, now});
   if (!cookie) {
     refuse(address, cookie.error().message);
     co_return std::unexpected(std::move(cookie).error());

@@ -19,7 +19,7 @@ constexpr std::string_view kWellKnown = "/.well-known/openid-configuration";
 constexpr std::string_view kAttributes = "; Path=/; Secure; HttpOnly; SameSite=Lax";
 constexpr base::Duration kCallLimit = std::chrono::seconds(10);
 constexpr base::Duration kRefreshLimit = 3 * kCallLimit;  // discovery, token and keys
-constexpr std::size_t kSecretBytes = 32;  // of state, nonce and verifier
+constexpr std::size_t kSecretBytes = 32;                  // of state, nonce and verifier
 constexpr std::size_t kCodeBytesMax = 4096;
 constexpr std::size_t kSaidBytesMax = 200;  // of an error of the issuer, in a log
 
@@ -116,9 +116,9 @@ net::Task<std::expected<IssuerTokens, OidcFailure>> OidcLogin::finish(const net:
   const std::string code(target->get("code"));
   if (code.empty() || code.size() > kCodeBytesMax) co_return failed("issuer", "its answer has no code");
   auto tokens = co_await tokens_for(parameters({{"grant_type", "authorization_code"},
-                                               {"code", code},
-                                               {"redirect_uri", redirect_uri(request.headers.get("host"))},
-                                               {"code_verifier", login->verifier}}));
+                                                {"code", code},
+                                                {"redirect_uri", redirect_uri(request.headers.get("host"))},
+                                                {"code_verifier", login->verifier}}));
   if (!tokens) co_return failed("issuer", tokens.error().message);
   if (auto good = co_await check(tokens->id_token, login->nonce, ""); !good) {
     co_return std::unexpected(std::move(good).error());
@@ -129,7 +129,8 @@ net::Task<std::expected<IssuerTokens, OidcFailure>> OidcLogin::finish(const net:
 net::Task<std::expected<IssuerTokens, OidcFailure>> OidcLogin::refresh(std::string refresh_token, std::string subject) {
   const std::string hash = net::sha256(refresh_token);
   const base::MonotonicTime now = loop_.clock().monotonic();
-  std::erase_if(refreshes_, [&](const auto& each) { return each.second->outcome && now - each.second->at >= kRefreshKept; });
+  std::erase_if(refreshes_,
+                [&](const auto& each) { return each.second->outcome && now - each.second->at >= kRefreshKept; });
   if (!refreshes_.contains(hash) && refreshes_.size() >= kRefreshesKept) {
     co_return failed("issuer", "too many sessions ask at once");
   }

@@ -107,7 +107,7 @@ class OidcLogin {
   std::optional<Kept<Discovery>> discovery_;
   std::optional<Kept<Error>> no_discovery_;  // the last failure
   std::optional<Kept<std::vector<SigningKey>>> keys_;
-  std::map<std::string, std::shared_ptr<Refresh>> refreshes_;  // by the hash of the refresh token
+  std::map<std::string, std::shared_ptr<Refresh>> refreshes_;              // by the hash of the refresh token
   std::map<std::string, std::unique_ptr<net::HttpTransport>> transports_;  // by origin
   net::Scope scope_;  // the last: what runs in it uses all the others
 };

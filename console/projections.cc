@@ -219,11 +219,10 @@ Result<Task> decode_task(std::string_view bytes, kube::Interner& interner) {
 kube::NodeFields node_fields() {
   kube::NodeFields fields;
   fields.meta.labels = kube::KeyFilter::all();  // pools select nodes by any of them
-  fields.meta.annotations = {model::kStateDetailAnnotation, model::kColocationStrategyAnnotation,
-                             model::kYarnBookAnnotation,    model::kYarnOfferAnnotation,
-                             model::kConfigHashAnnotation,  model::kYarnClusterIdAnnotation,
-                             kYarnBookOfAnnotation,         model::kEndedTasksAnnotation,
-                             model::kYarnGivenBackAnnotation};
+  fields.meta.annotations = {
+      model::kStateDetailAnnotation, model::kColocationStrategyAnnotation, model::kYarnBookAnnotation,
+      model::kYarnOfferAnnotation,   model::kConfigHashAnnotation,         model::kYarnClusterIdAnnotation,
+      kYarnBookOfAnnotation,         model::kEndedTasksAnnotation,         model::kYarnGivenBackAnnotation};
   fields.condition_messages = {model::kIsolationCondition};
   fields.info = true;
   return fields;

@@ -105,7 +105,7 @@ net::Task<void> RecordApi::decisions(net::HttpExchange& exchange, net::Target ta
     co_return;
   }
   const std::string format(target.get("format"));
-  if (!format.empty() && format != "json" && format != "csv") {
+  if (target.has("format") && format != "json" && format != "csv") {
     respond_problem(exchange, 400, "invalid",
                     base::cat("format: ", base::in_quotes(format), " is not a format; expected json or csv"), "format");
     co_return;
@@ -201,6 +201,10 @@ net::Task<Result<std::string>> RecordApi::past(std::string what, net::Target tar
     co_return fail(ErrorKind::kInvalid, "from: expected a time before `to`, by a day at most");
   }
   const std::string node(target.get("node")), ns(target.get("namespace")), name(target.get("name"));
+  for (const std::string_view wanted : what == "past/incident" ? std::vector<std::string_view>{"namespace", "name"}
+                                                               : std::vector<std::string_view>{"node"}) {
+    if (target.get(wanted).empty()) co_return fail(ErrorKind::kInvalid, wanted, ": it is missing");
+  }
   const PastFiles& files = parts_.past;
   std::function<Result<Json>()> ask;
   if (what == "past/offer" && files.offer) ask = [offer = files.offer, node, to] { return offer(node, to); };

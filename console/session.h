@@ -2,8 +2,8 @@
 // and nothing is kept on the server. Pure; time is an input.
 //
 // The cookie has the person's token, which only the console can read. It ends kIdleMax after the last renewal, and
-// kWholeMax after the login at the latest. A renewal seals it anew. Of a login by an issuer it also has the refresh token,
-// if the issuer gave one and both fit.
+// kWholeMax after the login at the latest. A renewal seals it anew. Of a login by an issuer it also has the refresh
+// token, if the issuer gave one and both fit.
 #pragma once
 
 #include <optional>
@@ -21,8 +21,8 @@ struct Session {
   std::string user;
   std::string token;
   std::string refresh_token;  // "": the session ends with its token
-  base::WallTime began;         // the login
-  base::WallTime renewed;  // the login, or the last renewal
+  base::WallTime began;       // the login
+  base::WallTime renewed;     // the login, or the last renewal
   bool operator==(const Session&) const = default;
 };
 

@@ -137,7 +137,7 @@ describe("login by an issuer", () => {
         const answer = await fetch("/api/v1/overrides", { method: "POST", headers, body: JSON.stringify({ cpuPercent: 41, lastsSeconds: 600, reason: "later" }) });
         return answer.status;
       });
-    assert.equal(await write(other), 401, "an ID token that is over");
+    assert.equal(await write(other), 403, "the API server refuses an ID token that is over");
     assert.equal(await write(page), 200);
     assert.notDeepEqual(await cookies(page), first);
     const left = await page.context().request.post(`${ISSUER}/leave/ann`);

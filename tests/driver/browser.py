@@ -5,8 +5,8 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from driver import packages, processes
-from driver.console import Failed, step
+from driver import packages, processes, python_packages
+from driver.console import Failed, loud, step
 from driver.paths import LOGS, ROOT, cache_folder
 
 LOCK = ROOT / "tests" / "browser" / "package-lock.json"
@@ -19,9 +19,18 @@ def provide() -> tuple[dict[str, str], str]:
     try:
         missing = [package for package, program in packages.BROWSER.items() if shutil.which(program) is None]
         packages.setup(missing + ([] if FONT.exists() else [packages.CHINESE_FONT]))
-        return {"TIDEMARK_MODULES": str(_modules()), "TIDEMARK_SCREENSHOTS": str(LOGS / "browser" / "screenshots")}, ""
+        return {"TIDEMARK_MODULES": str(_modules()), "TIDEMARK_SCREENSHOTS": str(LOGS / "browser" / "screenshots"), **_schemathesis()}, ""
     except Failed as error:
         return {}, str(error)
+
+
+def _schemathesis() -> dict[str, str]:
+    """The Python that has it."""
+    try:
+        return {"TIDEMARK_SCHEMATHESIS": str(python_packages.SCHEMATHESIS.provide())}
+    except Failed as error:
+        loud(f"the test of the API's description is skipped: {error}")
+        return {}
 
 
 def _modules() -> Path:

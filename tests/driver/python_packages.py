@@ -55,3 +55,4 @@ class PythonPackages:
 
 PYSPARK = PythonPackages("pyspark", ROOT / "tests/support/clients/pyspark.txt")
 GATEWAY_CLIENTS = PythonPackages("gateway-clients", ROOT / "tests/support/clients/requirements.txt")
+SCHEMATHESIS = PythonPackages("schemathesis", ROOT / "tests/support/clients/schemathesis.txt")
