@@ -34,6 +34,11 @@ hadoop::HdfsAccess hdfs_access(const Gateway::Rim& rim, const GatewayOptions& op
   return {rim.workers, options.yarn.hadoop, options.yarn_user, rim.yarn ? rim.yarn->make_gss : hadoop::MakeGss()};
 }
 
+std::string log_server(const GatewayOptions& options) {
+  const auto at = options.yarn.hadoop.find("yarn.log.server.web-service.url");
+  return at == options.yarn.hadoop.end() ? "" : at->second;
+}
+
 class RunningGateway final : public Gateway {
  public:
   RunningGateway(net::EventLoop& loop, Rim rim, base::Log log, base::Registry& metrics, base::Random random,
@@ -68,8 +73,9 @@ class RunningGateway final : public Gateway {
     if (rim.yarn) {
       yarn_ = std::make_unique<YarnSide>(
           loop, hadoop::ApplicationsRest(loop, rim.workers, *rim.yarn, options.yarn_user),
-          hadoop::ContainerLogs(loop, rim.workers, options.yarn_user, rim.yarn->make_gss), hdfs_access(rim, options),
-          log_, options.yarn, YarnSide::Owner{store_->instance(), is_live, on_change}, options.yarn_poll);
+          hadoop::ContainerLogs(loop, rim.workers, options.yarn_user, rim.yarn->make_gss, log_server(options)),
+          hdfs_access(rim, options), log_, options.yarn, YarnSide::Owner{store_->instance(), is_live, on_change},
+          options.yarn_poll);
       sides[static_cast<std::size_t>(policy::route::Side::kYarn)] = yarn_.get();
     }
     runs_.use(sides);

@@ -244,6 +244,12 @@ net::Task<void> KubernetesSide::remove_if_stray(std::int64_t run, SparkPod pod) 
     straying_.erase(key);
     co_return;
   }
+  // Its run may have ended since: then the pod has lost its finalizer, and stays for its users.
+  const auto now = co_await read_pod(pod.meta.ns, pod.meta.name);
+  if (now && (!*now || (*now)->uid != pod.uid || !(*now)->has_finalizer)) {
+    straying_.erase(key);
+    co_return;
+  }
   log_.warn("deleting a driver pod that appeared after the end of its attempt",
             {{"namespace", pod.meta.ns}, {"pod", pod.meta.name}, {"run", pod.run}});
   auto removed = co_await client_.remove(kube::kPods, pod.meta.name, pod.uid, in(pod.meta.ns), kCallLimit);
@@ -338,7 +344,8 @@ Observation KubernetesSide::look(const Record& record) const {
   if (!pods_.synced()) return {};
   const DriverNames names = names_of(record);
   const SparkPod* pod = pods_.find({names.ns, names.pod});
-  const bool fresh = loop_.clock().monotonic() - pods_.core().last_contact() < kContactMax;
+  const kube::InformerCore& watch = pods_.core();
+  const bool fresh = !watch.unheard().lasts && loop_.clock().monotonic() - watch.last_contact() < kContactMax;
   if (pod == nullptr) return {fresh ? DriverState::kAbsent : DriverState::kUnknown};
   if (pod->run != names.run) return {};
   DriverPod driver = pod->driver;

@@ -94,6 +94,7 @@ RunLogs::State RunLogs::load(std::int64_t run) const {
   out.position = json->text_at("position");
   if (const Json* attempt = json->at("attempt")) out.attempt = attempt->get_int().value_or(0);
   if (const Json* full = json->at("full")) out.full = full->get_bool().value_or(false);
+  if (const Json* whole = json->at("whole")) out.whole = whole->get_bool().value_or(false);
   if (const Json* steps = json->at("steps"); steps != nullptr && steps->is_array()) {
     for (const Json& step : steps->as_array()) out.steps.emplace_back(step.get_string().value_or(""));
   }
@@ -102,17 +103,23 @@ RunLogs::State RunLogs::load(std::int64_t run) const {
 
 void RunLogs::add(std::int64_t run, const State& state, std::string_view text) {
   if (text.empty()) return;
+  if (const auto done = append_to(path(run, ".log"), text); !done) {
+    log_.warn("cannot write the log of a run", {{"run", run}, {"error", done.error()}});
+    return;
+  }
+  save(run, state);
+}
+
+void RunLogs::save(std::int64_t run, const State& state) {
   Json steps = Json::array();
   for (const auto& step : state.steps) steps.as_array().emplace_back(step);
-  const Json json = Json::object(
-      {{"steps", std::move(steps)}, {"attempt", state.attempt}, {"position", state.position}, {"full", state.full}});
-  auto done = append_to(path(run, ".log"), text);
-  if (done) {
-    if (auto written = journal::write_whole(path(run, ".state"), json.dump()); !written) {
-      done = fail(std::move(written).error());
-    }
-  }
-  if (!done) log_.warn("cannot write the log of a run", {{"run", run}, {"error", done.error()}});
+  const Json json = Json::object({{"steps", std::move(steps)},
+                                  {"attempt", state.attempt},
+                                  {"position", state.position},
+                                  {"full", state.full},
+                                  {"whole", state.whole}});
+  const auto done = journal::write_whole(path(run, ".state"), json.dump());
+  if (!done) log_.warn("cannot write the state of the log of a run", {{"run", run}, {"error", done.error()}});
 }
 
 void RunLogs::add_steps(std::int64_t run, State& state, const std::vector<std::string>& steps) {
@@ -125,18 +132,18 @@ void RunLogs::add_steps(std::int64_t run, State& state, const std::vector<std::s
   add(run, state, printable(text));
 }
 
-net::Task<void> RunLogs::update(Record record, std::string app_id, SideClient* side) {
-  if (options_.folder.empty()) co_return;
+net::Task<bool> RunLogs::update(Record record, std::string app_id, SideClient* side) {
+  if (options_.folder.empty()) co_return true;
   // A log that was removed stays removed: the archive may have it.
-  if (is_final(record.run.phase) && !exists(path(record.id, ".log"))) co_return;
+  if (is_final(record.run.phase) && !exists(path(record.id, ".log"))) co_return true;
   const bool ended = !record.run.attempts.empty() && record.run.attempts.back().end.has_value();
   while (updates_[record.id].runs) {
-    if (!ended) co_return;  // a client reads already
+    if (!ended) co_return true;  // a client reads already
     co_await loop_.sleep(kReadWait);
   }
   Update& update = updates_[record.id];
   const base::MonotonicTime now = loop_.clock().monotonic();
-  if (!ended && now - update.last < kReadInterval) co_return;
+  if (!ended && now - update.last < kReadInterval) co_return true;
   update = {.runs = true, .last = now};
   // A client that goes away destroys this call.
   struct Running {
@@ -155,12 +162,14 @@ net::Task<void> RunLogs::update(Record record, std::string app_id, SideClient* s
   add_steps(record.id, state, steps_before_end(record, app_id));
   const auto attempt = static_cast<std::int64_t>(record.run.attempts.size());
   const bool has_driver = attempt > 0 && !record.run.attempts.back().handle.empty();
-  if (state.attempt != attempt) state = {std::move(state.steps), attempt, "", state.full};
+  if (state.attempt != attempt) state = {std::move(state.steps), attempt, "", state.full, false};
   // Several reads: a side answers a part of a long log.
-  bool more = side != nullptr && has_driver && !state.full;
+  bool failed = false;
+  bool more = side != nullptr && has_driver && !state.full && !state.whole;
   while (more) {
     auto output = co_await side->read_log(record, state.position);
     if (!output) {
+      failed = true;
       add_steps(record.id, state, {cat("cannot read the log of the driver: ", output.error().message)});
       break;
     }
@@ -174,6 +183,11 @@ net::Task<void> RunLogs::update(Record record, std::string app_id, SideClient* s
     more = more && !state.full;
   }
   add_steps(record.id, state, steps_of(record, app_id));
+  if (ended && !failed && !state.whole) {
+    state.whole = true;
+    save(record.id, state);
+  }
+  co_return state.whole || !ended;
 }
 
 net::Task<void> RunLogs::archive_run(Record record) {

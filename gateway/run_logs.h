@@ -45,7 +45,8 @@ class RunLogs {
   void start();  // removes old logs until destroyed
 
   // Adds what happened since the last call. `side` of the current attempt; null: the output of its driver is not read.
-  net::Task<void> update(Record record, std::string app_id, SideClient* side);
+  // False: the driver has ended, and its side did not show its last output.
+  net::Task<bool> update(Record record, std::string app_id, SideClient* side);
   // Copies the log of a run that has ended.
   net::Task<void> archive_run(Record record);
 
@@ -60,6 +61,7 @@ class RunLogs {
     std::int64_t attempt = 0;
     std::string position;
     bool full = false;
+    bool whole = false;  // the last output of the current attempt is in it
   };
   struct Update {
     bool runs = false;
@@ -69,6 +71,7 @@ class RunLogs {
   State load(std::int64_t run) const;
   std::size_t log_bytes_max() const;
   void add(std::int64_t run, const State& state, std::string_view text);
+  void save(std::int64_t run, const State& state);
   void add_steps(std::int64_t run, State& state, const std::vector<std::string>& steps);
   net::Task<Result<std::string>> text_of(const Record& record, const std::string& app_id);
   net::Task<void> remove_old();

@@ -23,6 +23,7 @@ class TalkingSide final : public SideClient {
   net::EventLoop& loop;
   std::string output;
   bool blocked = false;
+  bool fails = false;
   std::size_t part = 1000;
   int reads = 0;
 
@@ -39,6 +40,7 @@ class TalkingSide final : public SideClient {
   net::Task<Result<DriverOutput>> read_log(const Record&, std::string position) override {
     ++reads;
     while (blocked) co_await loop.sleep(1ms);
+    if (fails) co_return fail(ErrorKind::kNotFound, "not yet");
     const auto from = static_cast<std::size_t>(decode_log_position(position).output_bytes);
     const std::string text = output.substr(from, part);
     const LogPosition next{.output_bytes = static_cast<std::int64_t>(from + text.size())};
@@ -62,7 +64,7 @@ class RunLogsTest : public ::testing::Test, public testing::World {
     record.run.attempts.back().end = End{.end_class = how};
     record.run.phase = Phase::kEnding;
   }
-  void update(RunLogs& logs) { run_void(logs.update(record, "application_1", &side)); }
+  bool update(RunLogs& logs) { return run(logs.update(record, "application_1", &side)); }
   std::string text(RunLogs& logs, std::int64_t from = 0) {
     const auto piece = run(logs.piece(record, "application_1", from));
     EXPECT_TRUE(piece) << (piece ? "" : piece.error().message);
@@ -153,13 +155,33 @@ TEST_F(RunLogsTest, EndedRunIsReadFromTheArchiveOnceItsFileIsGone) {
   EXPECT_TRUE(text(logs).contains("kept\n"));
 }
 
+TEST_F(RunLogsTest, LastOutputIsReadAgainUntilItsSideShowsIt) {
+  RunLogs logs(loop, log, log_options);
+  side.output = "first\n";
+  EXPECT_TRUE(update(logs));
+  side.output += "last words\n";
+  side.fails = true;
+  end(EndClass::kSucceeded);
+  EXPECT_FALSE(update(logs));
+  record.run.phase = Phase::kDone;
+  EXPECT_FALSE(update(logs));
+  side.fails = false;
+  EXPECT_TRUE(update(logs));
+  EXPECT_TRUE(text(logs).contains("last words\n"));
+  const int reads = side.reads;
+  EXPECT_TRUE(update(logs));
+  EXPECT_EQ(side.reads, reads) << "it is whole";
+}
+
 TEST_F(RunLogsTest, ClientThatGoesAwayHoldsUpNothing) {
   RunLogs logs(loop, log, log_options);
   side.output = "last words\n";
   side.blocked = true;
   {
     net::Scope scope(loop);
-    scope.spawn(logs.update(record, "application_1", &side));
+    scope.spawn([](RunLogs& to, Record of, SideClient* from) -> net::Task<void> {
+      (void)co_await to.update(std::move(of), "application_1", from);
+    }(logs, record, &side));
     EXPECT_TRUE(until([&] { return side.reads == 1; }));
   }
   side.blocked = false;

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "base/hash.h"
-#include "base/json.h"
 #include "base/limits.h"
 #include "base/text.h"
 #include "policy/route/names.h"
@@ -16,6 +15,9 @@ using namespace policy::route;
 
 constexpr std::int64_t kPercent = 100;
 constexpr int kQuotaStatus = 429;
+// YARN shows the log of an ended container again when it has collected it.
+constexpr int kLateReads = 8;
+constexpr base::Duration kLateReadInterval = std::chrono::seconds(15);
 
 // The state without the times since which a driver is missing or unknown: those alone are not worth a write.
 bool same_except_absence(Run a, const Run& b) {
@@ -313,9 +315,8 @@ std::string Runs::app_id(const Record& record) const {
   return side == nullptr || record.run.attempts.back().handle.empty() ? "" : side->app_id(record);
 }
 
-net::Task<void> Runs::update_log(const Record& record) {
-  const bool can_read = !is_final(record.run.phase);  // its end was read with its last output
-  co_await logs_.update(record, app_id(record), can_read ? side_of(record) : nullptr);
+net::Task<bool> Runs::update_log(const Record& record) {
+  co_return co_await logs_.update(record, app_id(record), side_of(record));
 }
 
 net::Task<Result<std::vector<std::string>>> Runs::log_lines(Record record) {
@@ -371,9 +372,11 @@ void Runs::wake_next_for_place() {
 
 Runs::Outcome Runs::route(const Live& live) {
   const Record& record = live.record;
-  const bool had_turn = want_place_.erase(record.id) > 0;
+  const auto give_up_turn = [&] {
+    if (want_place_.erase(record.id) > 0) wake_next_for_place();
+  };
   if (std::string why = waits_for_quota(live); !why.empty()) {
-    if (had_turn) wake_next_for_place();
+    give_up_turn();
     return {std::nullopt, std::move(why)};
   }
   RouteInput input;
@@ -394,8 +397,8 @@ Runs::Outcome Runs::route(const Live& live) {
   const RouteDecision decision = choose_side(input, options_.rules);
   if (decision.reason == RouteReason::kWaitsForOthers) {
     want_place_.insert(record.id);
-  } else if (had_turn && decision.side != Side::kKubernetes) {
-    wake_next_for_place();
+  } else if (decision.side != Side::kKubernetes) {
+    give_up_turn();
   }
   if (!decision.side) return {std::nullopt, text_of(reason_of(decision.reason))};
   return {on_routed(record.run, decision, loop_.clock().wall()), ""};
@@ -454,6 +457,10 @@ net::Task<Runs::Outcome> Runs::stop(Live& live) {
 net::Task<Runs::Outcome> Runs::perform(Live& live) {
   const Record& record = live.record;
   const Effect effect = effect_of(record.run);
+  // The oldest run decides first, so only a run that gets a side may wait for the store. Then it decides again.
+  if (effect == Effect::kRoute) {
+    if (Outcome waits = route(live); !waits.next) co_return waits;
+  }
   if (effect != Effect::kNone) {
     const auto read = co_await read_comparison(live);
     if (!read) co_return Outcome{std::nullopt, read.error().message};
@@ -497,6 +504,7 @@ net::Task<bool> Runs::save(Live& live, Run next, std::string message) {
   live.uses_quota = had_side || has_side(wanted.run.phase);
   const bool waited = live.waits;
   live.waits = waited || waits_at_kubernetes(wanted.run);
+  if (live.waits && want_place_.erase(live.record.id) > 0) wake_next_for_place();  // there may be more places
   while (true) {
     const auto stored = co_await store_.put(wanted);
     if (stored) break;
@@ -553,7 +561,9 @@ net::Task<void> Runs::drive(std::shared_ptr<Live> live) {
   log_.info("run ended", {{"run", live->record.id}, {"end", result ? name_of(result->end_class) : "cancelled"}});
   co_await note_comparison(live->record);
   forget();
-  co_await update_log(live->record);
+  for (int tries = 0; !co_await update_log(live->record) && tries < kLateReads; ++tries) {
+    co_await loop_.sleep(kLateReadInterval);
+  }
   co_await logs_.archive_run(live->record);
 }
 

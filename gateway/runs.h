@@ -101,7 +101,7 @@ class Runs {
   net::Task<Outcome> stop(Live& live);
   Outcome route(const Live& live);
   net::Task<Outcome> look(Live& live);
-  net::Task<void> update_log(const Record& record);
+  net::Task<bool> update_log(const Record& record);  // as RunLogs::update
   net::Task<Result<void>> read_comparison(Live& live);
   net::Task<void> note_comparison(const Record& record);
   // False: another process drives the run.

@@ -57,8 +57,13 @@ Result<ContainerPlace> container_place(std::string_view log_page) {
   return ContainerPlace{std::move(redirect.server), std::string(path.substr(0, path.find('/')))};
 }
 
-ContainerLogs::ContainerLogs(net::EventLoop& loop, net::WorkerPool* workers, std::string user, MakeGss make_gss)
-    : loop_(loop), workers_(workers), user_(std::move(user)), make_gss_(std::move(make_gss)) {}
+ContainerLogs::ContainerLogs(net::EventLoop& loop, net::WorkerPool* workers, std::string user, MakeGss make_gss,
+                             std::string log_server)
+    : loop_(loop),
+      workers_(workers),
+      user_(std::move(user)),
+      make_gss_(std::move(make_gss)),
+      log_server_(std::move(log_server)) {}
 
 net::Task<Result<std::string>> ContainerLogs::ask(net::Url server, std::string target, base::Duration limit,
                                                   int redirects) {
@@ -80,26 +85,38 @@ net::Task<Result<std::string>> ContainerLogs::ask(net::Url server, std::string t
   const ErrorKind kind = answer.status == 404                           ? ErrorKind::kNotFound
                          : answer.status == 401 || answer.status == 403 ? ErrorKind::kDenied
                                                                         : ErrorKind::kUnavailable;
-  co_return fail(kind, "the NodeManager at ", server.host, ":", server.port, " answered ", answer.status, " ",
+  co_return fail(kind, "the server of logs at ", server.host, ":", server.port, " answered ", answer.status, " ",
                  base::in_quotes(base::trim(std::string_view(answer.body).substr(0, kLogShownMax)), kLogShownMax));
 }
 
 net::Task<Result<ContainerLogs::Bytes>> ContainerLogs::read(std::string log_page, std::string file, std::int64_t from,
                                                             std::int64_t bytes_max, base::Duration limit) {
   TM_CO_TRY(const auto place, container_place(log_page));
-  std::string target = cat("/ws/v1/node/containers/", place.container, "/logs/", net::percent_encode(file), "?");
+  const std::string files = cat("/containers/", place.container, "/logs/");
+  auto found = co_await read_at(place.node, cat("/ws/v1/node", files), file, from, bytes_max, limit);
+  if (found || log_server_.empty()) co_return found;
+  const bool gone = found.error().kind == ErrorKind::kNotFound || found.error().kind == ErrorKind::kUnavailable;
+  const auto server = net::parse_url(log_server_);
+  if (!gone || !server) co_return found;
+  co_return co_await read_at(*server, files, file, from, bytes_max, limit);
+}
+
+net::Task<Result<ContainerLogs::Bytes>> ContainerLogs::read_at(net::Url server, std::string files, std::string file,
+                                                               std::int64_t from, std::int64_t bytes_max,
+                                                               base::Duration limit) {
+  std::string target = cat(files, net::percent_encode(file), "?");
   if (!user_.empty() && !make_gss_) target += cat("user.name=", net::percent_encode(user_), "&");
-  // A NodeManager takes a number of bytes from the begin, or from the end (negative), and no offset.
-  TM_CO_TRY(const std::string head, co_await ask(place.node, cat(target, "size=1"), limit, kRedirectsMax));
+  // These servers take a number of bytes from the begin, or from the end (negative), and no offset.
+  TM_CO_TRY(const std::string head, co_await ask(server, cat(target, "size=1"), limit, kRedirectsMax));
   const auto first = container_file(head, 1);
   if (!first)
-    co_return fail(ErrorKind::kInvalid, "the NodeManager answered no log: ", base::in_quotes(head, kLogShownMax));
+    co_return fail(ErrorKind::kInvalid, "the server of logs answered no log: ", base::in_quotes(head, kLogShownMax));
   if (first->length <= from) co_return Bytes{};
   const std::int64_t asked = from == 0 ? bytes_max : std::min(first->length - from + kGrowthMax, first->length);
   TM_CO_TRY(const std::string answer,
-            co_await ask(place.node, cat(target, "size=", from == 0 ? asked : -asked), limit, kRedirectsMax));
+            co_await ask(server, cat(target, "size=", from == 0 ? asked : -asked), limit, kRedirectsMax));
   const auto found = container_file(answer, asked);
-  if (!found) co_return fail(ErrorKind::kInvalid, "the NodeManager answered a part of a log");
+  if (!found) co_return fail(ErrorKind::kInvalid, "the server of logs answered a part of a log");
   if (from == 0) co_return Bytes{std::string(found->text), found->length > asked};
   const std::int64_t begin = found->length - static_cast<std::int64_t>(found->text.size());
   if (begin > from) co_return fail(ErrorKind::kUnavailable, "the log grows too fast to read on from byte ", from);

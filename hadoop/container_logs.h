@@ -1,5 +1,6 @@
 // Log files of YARN containers over the REST API of their NodeManagers. A NodeManager that no longer has a file sends
-// the client on to the log server, if one is set (yarn.log.server.web-service.url).
+// the client on to the log server, if one is set (yarn.log.server.web-service.url). If the NodeManager is gone too, the
+// client asks that server itself.
 #pragma once
 
 #include <cstdint>
@@ -33,10 +34,11 @@ Result<ContainerPlace> container_place(std::string_view log_page);
 
 class ContainerLogs {
  public:
-  // `user` is sent without Kerberos only.
-  ContainerLogs(net::EventLoop& loop, net::WorkerPool* workers, std::string user, MakeGss make_gss);
+  // `user` is sent without Kerberos only. `log_server`: value of yarn.log.server.web-service.url; "": there is none.
+  ContainerLogs(net::EventLoop& loop, net::WorkerPool* workers, std::string user, MakeGss make_gss,
+                std::string log_server = "");
 
-  // The bytes of a file from `from` on, at most about `bytes_max`. kNotFound: the NodeManager no longer has it.
+  // The bytes of a file from `from` on, at most about `bytes_max`. kNotFound: neither server has it.
   struct Bytes {
     std::string text;
     bool more = false;
@@ -45,12 +47,15 @@ class ContainerLogs {
                                 base::Duration limit);
 
  private:
+  net::Task<Result<Bytes>> read_at(net::Url server, std::string files, std::string file, std::int64_t from,
+                                   std::int64_t bytes_max, base::Duration limit);
   net::Task<Result<std::string>> ask(net::Url server, std::string target, base::Duration limit, int redirects);
 
   net::EventLoop& loop_;
   net::WorkerPool* workers_;
   std::string user_;
   MakeGss make_gss_;
+  std::string log_server_;
 };
 
 }  // namespace tidemark::hadoop

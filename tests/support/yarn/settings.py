@@ -8,7 +8,7 @@ from xml.sax.saxutils import escape
 
 from support.ports import free
 
-HEAP_MIB = {"ResourceManager": 256, "NodeManager": 192, "Client": 192, "Admin": 128, "ZooKeeper": 96}
+HEAP_MIB = {"ResourceManager": 256, "NodeManager": 192, "Client": 192, "Admin": 128, "ZooKeeper": 96, "LogServer": 128}
 SERVER = "org.apache.hadoop.yarn.server"
 HERE = "127.0.0.1"
 MAIN = {
@@ -17,6 +17,7 @@ MAIN = {
     "Client": "org.apache.hadoop.yarn.applications.distributedshell.Client",
     "Admin": "org.apache.hadoop.yarn.client.cli.RMAdminCLI",
     "ZooKeeper": "org.apache.zookeeper.server.quorum.QuorumPeerMain",
+    "LogServer": f"{SERVER}.applicationhistoryservice.ApplicationHistoryServer",
 }
 # Hadoop uses reflection on these packages, which are closed since Java 17.
 OPENED = [f"--add-opens=java.base/java.{package}=ALL-UNNAMED" for package in ("lang", "util", "util.concurrent", "io", "net")]
