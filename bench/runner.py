@@ -53,7 +53,7 @@ def run(arguments: list[str]) -> int:
 
 def write_tables() -> int:
     entries, wrong = figures.read(ROOT)
-    wrong = wrong or figures.unshowable(ROOT, entries)
+    wrong = wrong or figures.unshowable(ROOT)
     if wrong:
         raise Failed("\n".join(wrong))
     for page, text in figures.pages(ROOT, entries).items():
