@@ -180,9 +180,10 @@ net::Task<void> Orders::carry_out(std::shared_ptr<Given> given) {
   }
   state.phase = OrderPhase::kEvicting;
   given->written.set();
-  state.eviction = co_await operate::evict_offline(loop_, client, log_, random_.fork(), *state.report, state.order,
-                                                   given->evict, given->evict.grace + operate::kEvictWait,
-                                                   [&](const operate::OffProgress& seen) { state.eviction = seen; });
+  state.eviction =
+      co_await operate::evict_offline(loop_, client, log_, random_.fork(), *state.report,
+                                      {state.order, given->evict, given->evict.grace + operate::kEvictWait},
+                                      [&](const operate::OffProgress& seen) { state.eviction = seen; });
   state.phase = OrderPhase::kDone;
   given->person.writer.reset();
 }

@@ -422,11 +422,11 @@ int run_order(policy::state::Wish wish, const std::vector<std::string>& args) {
     }
     if (asked_for.evict) {
       const base::MonotonicTime began = loop.clock().monotonic();
-      const auto evicted =
-          co_await operate::evict_offline(loop, client, log, random.fork(), *report, options, asked_for.evict_options,
-                                          asked_for.wait, [&](const operate::OffProgress& seen) {
-                                            if (!quiet) progress.show(cli::progress_text(seen, progress.terminal()));
-                                          });
+      const auto evicted = co_await operate::evict_offline(
+          loop, client, log, random.fork(), *report, {options, asked_for.evict_options, asked_for.wait},
+          [&](const operate::OffProgress& seen) {
+            if (!quiet) progress.show(cli::progress_text(seen, progress.terminal()));
+          });
       progress.end();
       std::string text;
       if (quiet) {

@@ -396,12 +396,11 @@ net::Task<Result<EvictPreview>> preview_eviction(net::EventLoop& loop, kube::Cli
 }
 
 net::Task<OffProgress> evict_offline(net::EventLoop& loop, kube::Client& client, const base::Log& log,
-                                     base::Random random, const OrderReport& report, OrderOptions order,
-                                     EvictOptions options, base::Duration limit,
+                                     base::Random random, const OrderReport& report, EvictOrder order,
                                      std::function<void(const OffProgress&)> on_progress) {
-  Evictor evictor(loop, client, log, random, report, std::move(order), options);
+  Evictor evictor(loop, client, log, random, report, std::move(order.order), order.options);
   co_await evictor.resume();
-  co_return co_await evictor.run(limit, std::move(on_progress));
+  co_return co_await evictor.run(order.limit, std::move(on_progress));
 }
 
 }  // namespace tidemark::operate

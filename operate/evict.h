@@ -33,11 +33,17 @@ struct EvictOptions {
   base::Duration gives_up_after{0};
 };
 
+// An `off` order with eviction of the offline work.
+struct EvictOrder {
+  OrderOptions order;
+  EvictOptions options;
+  base::Duration limit{0};  // longest time for all of it
+};
+
 // Until no node of the report has anything left, or the time is up. `on_progress` gets each change. The answer has all
 // nodes that have something left.
 net::Task<OffProgress> evict_offline(net::EventLoop& loop, kube::Client& client, const base::Log& log,
-                                     base::Random random, const OrderReport& report, OrderOptions order,
-                                     EvictOptions options, base::Duration limit,
+                                     base::Random random, const OrderReport& report, EvictOrder order,
                                      std::function<void(const OffProgress&)> on_progress);
 
 // What `off --evict` would evict now.

@@ -105,7 +105,7 @@ class EvictTest : public testing::Orders {
     if (!nodes_run_) nodes_scope_.spawn(be_nodes());
     nodes_run_ = true;
     auto done = net::testing::run_task(
-        loop, clock, evict_offline(loop, client, log, base::Random(1), *report, order, options, limit, nullptr));
+        loop, clock, evict_offline(loop, client, log, base::Random(1), *report, {order, options, limit}, nullptr));
     took_ = clock.monotonic() - began;
     return done;
   }

@@ -77,12 +77,11 @@ std::string in_words(const linux::IoLimit& limit) {
 }  // namespace
 
 DiskLimit::DiskLimit(net::EventLoop& loop, const linux::Hierarchies& hierarchies, Containers& containers,
-                     std::string group, base::Log log, base::Registry& metrics,
-                     std::function<void(model::AuditLine)> audit, DiskLimitConfig config)
+                     base::Log log, base::Registry& metrics, std::function<void(model::AuditLine)> audit,
+                     DiskLimitConfig config)
     : loop_(loop),
       hierarchies_(hierarchies),
       containers_(containers),
-      group_(std::move(group)),
       log_(std::move(log)),
       disks_(metrics.gauge("tidemark_yarn_copilot_limited_disks",
                            "Disks of the local folders on which a limit of containers' reads or writes is in force.")),
@@ -157,27 +156,26 @@ std::size_t DiskLimit::in_force() const {
       std::ranges::count_if(stands_, [this](const auto& each) { return is_ours(each.second); }));
 }
 
-DiskLimit::Report DiskLimit::put_in_force(const linux::Hierarchies& hierarchies, const std::string& group,
-                                          const DiskLimitConfig& config) {
+DiskLimit::Report DiskLimit::put_in_force(const linux::Hierarchies& hierarchies, const DiskLimitConfig& config) {
   Report out;
   const linux::Hierarchy* home = home_of(hierarchies);
   if (home == nullptr) {
     out.wrong.insert("this machine's cgroups have no controller of disks (blkio, io)");
     return out;
   }
-  const auto above = linux::Group::open(hierarchies, group.substr(0, group.rfind('/')));
+  const auto above = linux::Group::open(hierarchies, config.group.substr(0, config.group.rfind('/')));
   if (!above || !*above) {
-    out.wrong.insert(base::cat("no kubelet has made the parent of cgroup ", group));
+    out.wrong.insert(base::cat("no kubelet has made the parent of cgroup ", config.group));
     return out;
   }
   // In v2 this delegates the controller to it.
-  if (auto made = linux::make_group(hierarchies, group, kOnlyCpuset, kOnlyIo); !made) {
+  if (auto made = linux::make_group(hierarchies, config.group, kOnlyCpuset, kOnlyIo); !made) {
     out.wrong.insert(made.error().message);
     return out;
   }
   linux::Buffer buffer(kTextBytes);
   for (const linux::DiskNumber& disk : disks_of(config, buffer, &out.wrong)) {
-    const std::string place = folder_of(*home, group);
+    const std::string place = folder_of(*home, config.group);
     const auto found = linux::read_io_limit(place, home->version, disk, buffer);
     if (!found) {
       out.wrong.insert(found.error().message);
@@ -195,14 +193,13 @@ DiskLimit::Report DiskLimit::put_in_force(const linux::Hierarchies& hierarchies,
   return out;
 }
 
-DiskLimit::Report DiskLimit::restore(const linux::Hierarchies& hierarchies, const std::string& group,
-                                     const DiskLimitConfig& config,
+DiskLimit::Report DiskLimit::restore(const linux::Hierarchies& hierarchies, const DiskLimitConfig& config,
                                      const std::map<linux::DiskNumber, linux::IoLimit>& found) {
   Report out;
   const linux::Hierarchy* home = home_of(hierarchies);
   if (home == nullptr) return out;
   linux::Buffer buffer(kTextBytes);
-  const std::string place = folder_of(*home, group);
+  const std::string place = folder_of(*home, config.group);
   for (const linux::DiskNumber& disk : disks_of(config, buffer, &out.wrong)) {
     const auto now = linux::read_io_limit(place, home->version, disk, buffer);
     if (!now) continue;  // the cgroup is gone or never existed
@@ -234,8 +231,8 @@ void DiskLimit::take(Report report, const char* what) {
 }
 
 net::Task<void> DiskLimit::limit() {
-  std::function<Report()> work = [&hierarchies = hierarchies_, group = group_, config = config_] {
-    return put_in_force(hierarchies, group, config);
+  std::function<Report()> work = [&hierarchies = hierarchies_, config = config_] {
+    return put_in_force(hierarchies, config);
   };
   auto report = co_await worker_.run(loop_, std::move(work));
   if (!report) co_return;
@@ -247,8 +244,8 @@ net::Task<void> DiskLimit::limit() {
 }
 
 net::Task<void> DiskLimit::put_back() {
-  std::function<Report()> work = [&hierarchies = hierarchies_, group = group_, config = config_, found = found_] {
-    return restore(hierarchies, group, config, found);
+  std::function<Report()> work = [&hierarchies = hierarchies_, config = config_, found = found_] {
+    return restore(hierarchies, config, found);
   };
   auto report = co_await worker_.run(loop_, std::move(work));
   if (!report) co_return;
@@ -281,7 +278,7 @@ void DiskLimit::write(base::JsonWriter& json) const {
   }
   write_or_null(json, "readBytesPerSecond", config_.wanted.read_bytes_s);
   write_or_null(json, "writeBytesPerSecond", config_.wanted.write_bytes_s);
-  json.member("group", group_).key("disks").begin_array();
+  json.member("group", config_.group).key("disks").begin_array();
   for (const auto& [disk, stands] : stands_) {
     json.begin_object().member("disk", disk.text()).member("inForce", is_ours(stands)).key("stands");
     write_limit(json, stands);
@@ -297,14 +294,14 @@ void DiskLimit::write(base::JsonWriter& json) const {
 }
 
 void DiskLimit::tell(const Change& change, const char* what) {
-  log_.info(what, {{"disk", change.disk.text()}, {"group", group_}, {"limit", as_json(change.now)}});
+  log_.info(what, {{"disk", change.disk.text()}, {"group", config_.group}, {"limit", as_json(change.now)}});
   if (!audit_) return;
   model::AuditLine line;
   line.time = loop_.clock().wall();
   line.actor = "yarn-copilot";
   line.verb = "limit";
   line.kind = "Disk";
-  line.ns = group_;
+  line.ns = config_.group;
   line.name = change.disk.text();
   line.old_value = as_json(change.found);
   line.new_value = as_json(change.now);

@@ -36,6 +36,7 @@
 namespace tidemark::yarn_copilot {
 
 struct DiskLimitConfig {
+  std::string group;  // contains all containers; a kubelet makes its parent, and nothing is made before that exists
   std::vector<std::string> folders;
   linux::IoLimit wanted;  // for each disk
   std::string sys_root = "/sys";
@@ -45,11 +46,9 @@ struct DiskLimitConfig {
 
 class DiskLimit {
  public:
-  // Loop, hierarchies and containers must outlive it. `group` contains all containers; a kubelet makes its parent, and
-  // nothing is made before that exists.
-  DiskLimit(net::EventLoop& loop, const linux::Hierarchies& hierarchies, Containers& containers, std::string group,
-            base::Log log, base::Registry& metrics, std::function<void(model::AuditLine)> audit,
-            DiskLimitConfig config);
+  // Loop, hierarchies and containers must outlive it.
+  DiskLimit(net::EventLoop& loop, const linux::Hierarchies& hierarchies, Containers& containers, base::Log log,
+            base::Registry& metrics, std::function<void(model::AuditLine)> audit, DiskLimitConfig config);
 
   // Whether this machine has I/O limits in v1: containers must then be in the cgroup itself.
   static bool wants_one_group(const linux::Hierarchies& hierarchies);
@@ -77,9 +76,8 @@ class DiskLimit {
   };
   enum class Wish : std::uint8_t { kKeep, kLimit, kPutBack };
 
-  static Report put_in_force(const linux::Hierarchies& hierarchies, const std::string& group,
-                             const DiskLimitConfig& config);
-  static Report restore(const linux::Hierarchies& hierarchies, const std::string& group, const DiskLimitConfig& config,
+  static Report put_in_force(const linux::Hierarchies& hierarchies, const DiskLimitConfig& config);
+  static Report restore(const linux::Hierarchies& hierarchies, const DiskLimitConfig& config,
                         const std::map<linux::DiskNumber, linux::IoLimit>& found);
   bool limits() const { return config_.wanted != linux::IoLimit(); }
   bool is_ours(const linux::IoLimit& stands) const;
@@ -92,7 +90,6 @@ class DiskLimit {
   net::EventLoop& loop_;
   const linux::Hierarchies& hierarchies_;
   Containers& containers_;
-  const std::string group_;
   base::Log log_;
   base::Gauge& disks_;
   base::Gauge& enforced_;

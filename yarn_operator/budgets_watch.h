@@ -22,8 +22,8 @@ namespace tidemark::yarn_operator {
 
 class BudgetsWatch {
  public:
-  BudgetsWatch(net::EventLoop& loop, kube::Client& client, kube::Interner& interner, base::Log log,
-               base::Registry& metrics, base::Random random, const std::string& ns, std::function<void()> on_change);
+  BudgetsWatch(const kube::InformerParts& parts, kube::Interner& interner, const std::string& ns,
+               std::function<void()> on_change);
 
   net::Task<void> run() { return maps_.run(); }
   bool synced() const { return maps_.synced(); }

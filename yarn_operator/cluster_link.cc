@@ -67,15 +67,13 @@ void add_to(policy::sell::CalculatorReading& reading, const hadoop::NodeReport& 
 }
 
 ClusterLink::ClusterLink(net::EventLoop& loop, net::WorkerPool& workers, YarnCluster cluster, base::Log log,
-                         base::Registry& metrics, base::Random random, std::function<void(model::AuditLine)> audit,
-                         std::string actor)
+                         base::Registry& metrics, base::Random random, Auditing audit)
     : loop_(loop),
       id_(std::move(cluster.id)),
       work_class_(std::move(cluster.work_class)),
       class_place_(std::move(cluster.class_place)),
       log_(std::move(log)),
       audit_(std::move(audit)),
-      actor_(std::move(actor)),
       smallest_(std::move(cluster.smallest)),
       manager_(loop, &workers, std::move(cluster.managers), random),
       calls_failed_(
@@ -382,11 +380,11 @@ net::Task<Result<void>> ClusterLink::send_part(std::span<const hadoop::NodeUpdat
 
 void ClusterLink::audit(std::span<const hadoop::NodeUpdate> updates, std::span<const model::Reason> reasons,
                         const Error* error, base::Duration took) {
-  if (!audit_) return;
+  if (!audit_.write) return;
   for (std::size_t i = 0; i < updates.size(); ++i) {
     model::AuditLine line;
     line.time = loop_.clock().wall();
-    line.actor = actor_;
+    line.actor = audit_.actor;
     line.verb = "updateNodeResource";
     line.kind = "YarnNode";
     line.ns = id_;
@@ -399,7 +397,7 @@ void ClusterLink::audit(std::span<const hadoop::NodeUpdate> updates, std::span<c
       line.outcome = perhaps_taken(*error) ? model::AuditOutcome::kUnknown : model::AuditOutcome::kRefused;
       line.detail = error->message;
     }
-    audit_(std::move(line));
+    audit_.write(std::move(line));
   }
 }
 

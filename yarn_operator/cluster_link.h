@@ -84,11 +84,15 @@ struct ContainerRoom {
 // Adds what the used share of the root queue covers of a node.
 void add_to(policy::sell::CalculatorReading& reading, const hadoop::NodeReport& report);
 
+struct Auditing {
+  std::function<void(model::AuditLine)> write;
+  std::string actor;
+};
+
 class ClusterLink {
  public:
   ClusterLink(net::EventLoop& loop, net::WorkerPool& workers, YarnCluster cluster, base::Log log,
-              base::Registry& metrics, base::Random random, std::function<void(model::AuditLine)> audit,
-              std::string actor);
+              base::Registry& metrics, base::Random random, Auditing audit);
 
   const std::string& id() const { return id_; }
   const std::string& work_class() const { return work_class_; }
@@ -174,8 +178,7 @@ class ClusterLink {
   const std::string work_class_;
   const std::string class_place_;
   base::Log log_;
-  std::function<void(model::AuditLine)> audit_;
-  const std::string actor_;
+  const Auditing audit_;
   const hadoop::Resource smallest_;
   hadoop::ResourceManager manager_;
   std::map<hadoop::NodeId, hadoop::NodeReport> nodes_;

@@ -77,8 +77,7 @@ class ClusterLinkTest : public ::testing::Test {
                    log,
                    metrics,
                    base::Random(1),
-                   [this](model::AuditLine line) { audit.push_back(std::move(line)); },
-                   "me"};
+                   {[this](model::AuditLine line) { audit.push_back(std::move(line)); }, "me"}};
 };
 
 TEST_F(ClusterLinkTest, ReportsTooFewContainersForAWhileAfterAFailover) {

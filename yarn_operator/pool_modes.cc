@@ -26,13 +26,12 @@ const model::Pool& pool_of_node(const policy::waterline::TidemarkConfig& config,
   return policy::waterline::pool_of(config, node.meta.labels);
 }
 
-PoolModes::PoolModes(net::EventLoop& loop, kube::Client& client, kube::Interner& interner, base::Log log,
-                     base::Registry& metrics, base::Random random, const std::string& ns, ZonesOf zones,
+PoolModes::PoolModes(const kube::InformerParts& parts, kube::Interner& interner, const std::string& ns, ZonesOf zones,
                      std::function<void()> on_change)
-    : log_(std::move(log)),
+    : log_(parts.log),
       ns_(ns),
       zones_(std::move(zones)),
-      maps_({loop, client, client, log_, metrics, random}, config_of(ns), [&interner](std::string_view bytes) {
+      maps_(parts, config_of(ns), [&interner](std::string_view bytes) {
         return kube::decode_config_map(bytes, {}, kube::KeyFilter::all(), interner);
       }) {
   maps_.subscribe(

@@ -26,8 +26,7 @@ using ZonesOf = std::function<policy::waterline::Zones(std::string_view tidemark
 
 class PoolModes {
  public:
-  PoolModes(net::EventLoop& loop, kube::Client& client, kube::Interner& interner, base::Log log,
-            base::Registry& metrics, base::Random random, const std::string& ns, ZonesOf zones,
+  PoolModes(const kube::InformerParts& parts, kube::Interner& interner, const std::string& ns, ZonesOf zones,
             std::function<void()> on_change);
 
   net::Task<void> run() { return maps_.run(); }
