@@ -13,10 +13,10 @@ each round; the same requests in all columns of a round. A ratio is of the same 
   stolen_…        of the processors' time, what the host of the virtual machine gave to others
 
 Columns: `unprotected` (each process in its own group of 1024 shares beside the service's), `nothing` (all below one group of 2 shares: what the kernel gives for
-nothing), `each_idle` (below it each process's own group is idle, which is all that can be done beside a kubelet), knobs on that group (`idle`; `quota`, to 90 % of the machine),
+nothing), `each_idle` (below it each process's own group is idle, which is all that can be done beside a kubelet), knobs on that group (`idle`; `idle_half`, and on half of the processors only, as policy `cpuset` does; `quota`, to 90 % of the machine),
 `tidemark` (the tasks of `tidemark up` as it is: offline work runs last, no quota), `tidemark_sold` (a third of them, and as `./dev up` has it, of the class that takes what is free, the others as jobs that are sold what is
-idle: some wait in the queue), `tidemark_quota` (as the first, held by a quota to a line of 98 %). Neighbours of other kinds in the same mix as `tidemark_sold`: `tidemark_memory` (each streams through 48 MiB of memory),
-`tidemark_disk` (each writes a file of 256 MiB again and again, through the page cache), `tidemark_fork` (each starts one short process after the other, as a build does). TIDEMARK_BENCH_COLUMNS names some of them, TIDEMARK_BENCH_ROUNDS fewer rounds. Another process on the machine spoils it all, and so
+idle: some wait in the queue), `tidemark_quota` (as the first, held by a quota to a line of 98 %), `tidemark_line_70` and so on (as `tidemark_sold`, held to that line). Neighbours of other kinds in the same mix as `tidemark_sold`: `tidemark_memory` (each streams through 48 MiB of memory),
+`tidemark_disk` (each writes a file of 256 MiB again and again, through the page cache), `tidemark_fork` (each starts one short process after the other, as a build does). TIDEMARK_BENCH_COLUMNS names some of them, TIDEMARK_BENCH_ROUNDS fewer rounds; TIDEMARK_BENCH_TRACE=1 shows what online threads wait for (waits.py). Another process on the machine spoils it all, and so
 does a busy host of a virtual machine: a column of which more than STOLEN_MAX was stolen is measured again, up to TRIES times in all, and the one with the least stolen counts.
 """
 
@@ -29,10 +29,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
 
 from bench.harness import figure
+from bench.interference.waits import Tracer
 from driver import build, processes
 from driver.console import Failed, say
 from demo import service, show
@@ -42,10 +43,12 @@ from demo.plain_groups import Knobs, PlainGroups
 
 ROUNDS = int(os.environ.get("TIDEMARK_BENCH_ROUNDS", "10"))
 ONLY = os.environ.get("TIDEMARK_BENCH_COLUMNS", "").split()  # beside the two without offline work; none: all
+TRACE = os.environ.get("TIDEMARK_BENCH_TRACE") == "1"
 SECONDS = 20  # p99.9 wants thousands of requests; all rounds together are to stay below an hour
 WARM_UP_S = 1
 STOLEN_MAX, TRIES = 0.02, 3
 LINE = 98
+LINES = (70, 80, 90)  # water lines of the mix that is sold: what a user gets for what price
 SETTINGS = """apiVersion: v1
 kind: ConfigMap
 metadata:
@@ -67,12 +70,14 @@ NEIGHBOURS = {
 
 
 def knobs(cores: int) -> dict[str, Knobs | None]:
+    half = ",".join(str(cpu) for cpu in range(cores // 2, cores))
     left = 0.9 * cores - show.HALF * cores
     return {
         "unprotected": None,
         "nothing": Knobs(),
         "each_idle": Knobs(each_idle=True),
         "idle": Knobs(idle=True),
+        "idle_half": Knobs(idle=True, cpus=half),
         "quota": Knobs(quota_cores=left),
     }
 
@@ -106,6 +111,7 @@ class Bench:
             "tidemark_sold": lambda seed: self.on_tidemark(seed, None, show.sold_and_free),
             **{f"tidemark_{name}": lambda seed, work=work: self.on_tidemark(seed, None, lambda up: show.sold_and_free(up, work)) for name, work in NEIGHBOURS.items()},
             "tidemark_quota": lambda seed: self.on_tidemark(seed, LINE, self.free),
+            **{f"tidemark_line_{line}": lambda seed, line=line: self.on_tidemark(seed, line, show.sold_and_free) for line in LINES},
         }
         if missing := [name for name in ONLY if name not in found]:
             raise Failed(f"TIDEMARK_BENCH_COLUMNS: no column `{missing[0]}`; there are {', '.join(found)}")
@@ -202,17 +208,23 @@ def main() -> int:
         with ExitStack() as stack:
             scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tidemark-bench-")))
             bench = Bench(stack, scratch, programs)
+            tracer = stack.enter_context(Tracer(f"tidemark-{secrets.token_hex(4)}")) if TRACE else None
             for number in range(ROUNDS):
                 columns = list(bench.columns().items())
                 chance.shuffle(columns)
                 begun = time.monotonic()
-                tried = {name: quietest(run, number + 1) for name, run in columns}
+                tried = {}
+                for name, run in columns:
+                    with tracer.column(name) if tracer else nullcontext():
+                        tried[name] = quietest(run, number + 1)
                 again += sum(tries - 1 for _, tries in tried.values())
                 rounds.append({name: found for name, (found, _) in tried.items()})
                 failed = {name: found.failed for name, found in rounds[-1].items() if found.failed and name != "unprotected"}
                 if failed:
                     raise Failed(f"requests that were not answered: {failed}")
                 say(f"round {number + 1} of {ROUNDS}: {time.monotonic() - begun:.0f} s")
+            if TRACE:
+                return 0
             tell(rounds)  # also where none is kept: three quarters of an hour went into it
             busy = statistics.median(each[name].busy for each in rounds for name in (ALONE, AGAIN))
             if not show.is_half(busy):

@@ -24,6 +24,7 @@ class Knobs:
     idle: bool = False
     each_idle: bool = False  # the group of each process, not the one above: what an agent can do beside a kubelet
     quota_cores: float = 0.0
+    cpus: str = ""  # the processors that it may use; all by default
 
 
 class PlainGroups:
@@ -64,6 +65,10 @@ class PlainGroups:
     def limit(self, path: str, knobs: Knobs, period_us: int = 100_000) -> None:
         if knobs.idle:
             (self.cpu / path / "cpu.idle").write_text("1")
+        if knobs.cpus:
+            for top in self.tops:
+                if (top / path / "cpuset.cpus").exists():
+                    (top / path / "cpuset.cpus").write_text(knobs.cpus)
         if knobs.quota_cores:
             quota = int(period_us * knobs.quota_cores)
             if (self.cpu / "cpu.max").exists():
