@@ -76,9 +76,8 @@ std::string in_words(const linux::IoLimit& limit) {
 
 }  // namespace
 
-DiskLimit::DiskLimit(net::EventLoop& loop, const linux::Hierarchies& hierarchies, Containers& containers,
-                     base::Log log, base::Registry& metrics, std::function<void(model::AuditLine)> audit,
-                     DiskLimitConfig config)
+DiskLimit::DiskLimit(net::EventLoop& loop, const linux::Hierarchies& hierarchies, Containers& containers, base::Log log,
+                     base::Registry& metrics, std::function<void(model::AuditLine)> audit, DiskLimitConfig config)
     : loop_(loop),
       hierarchies_(hierarchies),
       containers_(containers),

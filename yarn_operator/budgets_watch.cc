@@ -41,9 +41,9 @@ T read(const kube::ConfigMap* map, std::string_view key, Result<T> (*decode)(std
 
 BudgetsWatch::BudgetsWatch(const kube::InformerParts& parts, kube::Interner& interner, const std::string& ns,
                            std::function<void()> on_change)
-    : log_(parts.log),
-      maps_(parts, budgets_of(ns),
-            [&interner](std::string_view bytes) { return kube::decode_config_map(bytes, {}, read_keys(), interner); }) {
+    : log_(parts.log), maps_(parts, budgets_of(ns), [&interner](std::string_view bytes) {
+        return kube::decode_config_map(bytes, {}, read_keys(), interner);
+      }) {
   maps_.subscribe([this, on_change = std::move(on_change)](const kube::ObjectKey&, const kube::ConfigMap*,
                                                            const kube::ConfigMap* after) {
     take(after);

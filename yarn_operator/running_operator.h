@@ -49,7 +49,8 @@ class RunningOperator final : public YarnOperator {
   struct Lane {
     Lane(RunningOperator& of, Rim& rim, YarnCluster cluster, base::Log named, base::Random random)
         : log(named),
-          link(of.loop_, rim.workers, std::move(cluster), std::move(named), of.metrics_, random, {rim.audit, rim.actor}),
+          link(of.loop_, rim.workers, std::move(cluster), std::move(named), of.metrics_, random,
+               {rim.audit, rim.actor}),
           wake(of.loop_),
           asked(of.loop_),
           taking_back(

@@ -64,8 +64,8 @@ RunningOperator::RunningOperator(net::EventLoop& loop, Rim rim, std::vector<Yarn
             [this](std::string_view bytes) { return decode_pod_row(bytes, interner_); }),
       nm_pods_({loop, client_, client_, log_, metrics, random.fork()}, nm_pod_informer(),
                [this](std::string_view bytes) { return decode_nm_pod_row(bytes, interner_); }),
-      pool_modes_({loop, client_, client_, log_, metrics, random.fork()}, interner_, options_.config_namespace, rim.zones,
-                  [this] { changed(); }),
+      pool_modes_({loop, client_, client_, log_, metrics, random.fork()}, interner_, options_.config_namespace,
+                  rim.zones, [this] { changed(); }),
       budgets_({loop, client_, client_, log_, metrics, random.fork()}, interner_, options_.config_namespace,
                [this] {
                  for (const auto& lane : lanes_) lane->wake.set();
