@@ -49,6 +49,7 @@ HEAP_S = 20
 DELTAS = 8 * 3600
 READY_S = 120
 CUT_S = 60
+FAR_BUFFER, FAR_SEGMENT = 65536, 1448  # bytes
 MIB = 2**20
 SETTINGS = """schema: 1
 mode: enforce
@@ -111,15 +112,16 @@ class Console:
 
 
 class Readers:
-    """Streams that are open; `read` reads what they send. `buffer`: bytes that the kernel keeps for a client; 0: as it likes."""
+    """Streams that are open; `read` reads what they send. `far`: with the segments and the buffer of a client on another machine."""
 
-    def __init__(self, console: Console, count: int, buffer: int = 0):
+    def __init__(self, console: Console, count: int, far: bool = False):
         host, port = re.search(r"//([^:/]+):(\d+)", console.url).groups()
         self._selector = selectors.DefaultSelector()
         self.sockets = [socket.socket() for _ in range(count)]
         for each in self.sockets:
-            if buffer:
-                each.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
+            if far:
+                each.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, FAR_BUFFER)
+                each.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, FAR_SEGMENT)
             each.connect((host, int(port)))
             each.sendall(f"GET /api/v1/stream HTTP/1.1\r\nHost: {host}:{port}\r\nAccept: text/event-stream\r\n\r\n".encode())
             each.setblocking(False)
@@ -142,10 +144,10 @@ class Readers:
 
 
 def seconds_until_cut(console: Console) -> float:
-    """A reader that reads nothing, beside one that reads. Its kernel keeps little: by default it keeps megabytes, which are minutes of deltas."""
+    """A reader that reads nothing, beside one that reads. On loopback kernels keep megabytes for it, which are minutes of deltas."""
     before = console.metric("tidemark_console_stream_cut_total")
     begin = time.monotonic()
-    with contextlib.closing(Readers(console, 1, buffer=4096)) as _, contextlib.closing(Readers(console, 1)) as other:
+    with contextlib.closing(Readers(console, 1, far=True)), contextlib.closing(Readers(console, 1)) as other:
         while console.metric("tidemark_console_stream_cut_total") == before:
             if time.monotonic() - begin > CUT_S:
                 raise Failed(f"a reader that does not read is not cut within {CUT_S} s")

@@ -10,7 +10,7 @@ from browser import cluster_data
 from cluster.tidemark_process import Component, wait_for
 
 LIMIT_S = 300
-EXAMPLES = 3  # of an operation, beside those that cover each parameter
+EXAMPLES = 10  # of an operation, beside those that cover each parameter
 NODES = 60
 # What a time or a name may be is not in the schema, and this console has no login.
 NOT_CHECKED = "positive_data_acceptance,ignored_auth"

@@ -15,10 +15,16 @@ export const tick = signal(0); // each second: ages move on
 const rows = new Map<string, NodeRow>();
 export const nodesVersion = signal(0);
 
+let sorted: string[] | null = null; // their names in order; null: to be sorted
 const order = computed(() => {
   nodesVersion.value;
-  return [...rows.values()].sort((a, b) => compare(a.pool, b.pool) || compare(a.name, b.name));
+  sorted ??= [...rows.values()].sort((a, b) => compare(a.pool, b.pool) || compare(a.name, b.name)).map((row) => row.name);
+  return sorted.map((name) => rows.get(name)!);
 });
+function keep(row: NodeRow) {
+  if (rows.get(row.name)?.pool !== row.pool) sorted = null;
+  rows.set(row.name, row);
+}
 // By pool, then by name.
 export const nodes = order;
 
@@ -29,9 +35,21 @@ export function nodeByName(name: string): NodeRow | undefined {
   return rows.get(name);
 }
 
-const collator = new Intl.Collator("en", { numeric: true });
+// A number in a name counts as a number: web-9 before web-10. A collator does that too, but takes 0.3 s for 10,000 names.
+const sortKeys = new Map<string, string>();
+const SORT_KEYS_MAX = 50_000;
+function sortKey(text: string): string {
+  let key = sortKeys.get(text);
+  if (key === undefined) {
+    key = text.toLowerCase().replace(/\d+/g, (digits) => digits.padStart(16, "0"));
+    if (sortKeys.size >= SORT_KEYS_MAX) sortKeys.clear();
+    sortKeys.set(text, key);
+  }
+  return key;
+}
 export function compare(a: string, b: string): number {
-  return collator.compare(a, b);
+  const [x, y] = [sortKey(a), sortKey(b)];
+  return x < y ? -1 : x > y ? 1 : 0;
 }
 
 function takeSummary(next: Summary) {
@@ -41,12 +59,13 @@ function takeSummary(next: Summary) {
 
 function takeSnapshot(next: Snapshot) {
   rows.clear();
+  sorted = null;
   const columns = next.nodes.columns as unknown as Record<string, unknown[]>;
   const names = columns["name"] as string[];
   for (let i = 0; i < names.length; ++i) {
     const row: Record<string, unknown> = {};
     for (const column of NODE_COLUMNS) row[column] = columns[column]![i];
-    rows.set(names[i]!, row as NodeRow);
+    keep(row as NodeRow);
   }
   takeSummary(next.summary);
   problems.value = next.problems;
@@ -58,9 +77,10 @@ function takeDelta(next: Delta) {
   for (const values of next.rows) {
     const row: Record<string, unknown> = {};
     NODE_COLUMNS.forEach((column, i) => (row[column] = (values as unknown[])[i]));
-    rows.set((row as NodeRow).name, row as NodeRow);
+    keep(row as NodeRow);
   }
   for (const name of next.gone) rows.delete(name);
+  if (next.gone.length > 0) sorted = null;
   takeSummary(next.summary);
   if (next.problems) problems.value = next.problems;
   if (next.evictions) evictions.value = next.evictions;

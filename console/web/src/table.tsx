@@ -1,6 +1,7 @@
 // A table of many rows: sorted by a click or Enter on a heading, and only the visible rows are in the document.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { ComponentChildren } from "preact";
+import { compare } from "./store";
 
 export type Column<T> = {
   key: string;
@@ -34,7 +35,7 @@ export function Table<T>(props: {
       const y = column.value(b);
       if (x === null || y === null) return x === y ? 0 : x === null ? 1 : -1; // unknown last
       if (typeof x === "number" && typeof y === "number") return sign * (x - y);
-      return sign * String(x).localeCompare(String(y), "en", { numeric: true });
+      return sign * compare(String(x), String(y));
     });
   }, [props.rows, props.columns, sort.key, sort.descending]);
 
