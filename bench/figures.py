@@ -15,7 +15,7 @@ LEDGER = "bench/ledger.jsonl"
 AIMS = "bench/aims.json"
 TABLE = "docs/figures.md"
 ALL = "bench/all_figures.md"
-HEADLINES_MAX, OLD_COMMITS, OLD = 40, 200, " (old)"
+HEADLINES_MAX, OLD_COMMITS, OLD = 45, 200, " (old)"
 _PASSES = {"<=": lambda value, limit: value <= limit, "<": lambda value, limit: value < limit, ">=": lambda value, limit: value >= limit}
 FIELDS = {"figure": str, "value": (int, float), "unit": str, "n": int, "spread": list, "command": str, "commit": str, "machine": str, "date": str}
 
