@@ -5,7 +5,7 @@
 //                  what is loaded with the first chart
 //   pixel N        switches N nodes off at the API server; answers milliseconds from the request until the map shows it
 //   rows           filters and sorts the table; answers milliseconds from the input until the next frame is painted
-//   heap SECONDS DELTAS   records deltas for so long, hands DELTAS of them to the page; answers bytes of its heap
+//   heap SECONDS OF   records deltas for SECONDS, hands as many to the page as OF seconds have; answers bytes of its heap
 //
 // "On the screen" is the task after the frame in which the page shows it.
 //
@@ -24,6 +24,7 @@ const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-ru
 const PATIENCE_MS = 60_000;
 const BATCH = 100; // deltas between two frames of the replay
 const NODES = 10_000;
+const FIRST_NODE = 10_000; // the number in its name
 
 const browser = await chromium.launch({ executablePath: TIDEMARK_CHROMIUM, args: FLAGS });
 
@@ -176,7 +177,7 @@ async function rows() {
   }
   const filter = page.locator("input[type=search]");
   await filter.focus();
-  const has = (text) => Array.from({ length: NODES }, (_, i) => `node-${NODES + i}.zone-${i % 3}.internal`).filter((name) => name.includes(text)).length;
+  const has = (text) => Array.from({ length: NODES }, (_, i) => `node-${FIRST_NODE + i}.zone-${i % 3}.internal`).filter((name) => name.includes(text)).length;
   for (const [key, text] of [["1", "1"], ["9", "19"], ["7", "197"], ["Backspace", "19"], ["Backspace", "1"], ["Backspace", ""]]) {
     await page.keyboard.press(key);
     const frame = await last(++inputs);
@@ -199,7 +200,7 @@ const keepStream = () => {
   };
 };
 
-async function heap(seconds, deltas) {
+async function heap(seconds, ofSeconds) {
   const page = await open("/", keepStream);
   await page.evaluate(awaitMap, NODES);
   const debug = await page.context().newCDPSession(page);
@@ -210,17 +211,18 @@ async function heap(seconds, deltas) {
   const before = await used();
   await page.waitForTimeout(seconds * 1000);
   const replayed = await page.evaluate(
-    async ([wanted, batch]) => {
+    async ([times, batch]) => {
       const kept = globalThis.deltas;
+      const wanted = Math.round(kept.length * times);
       globalThis.deltas = null;
       const rowsOf = kept.map((each) => JSON.parse(each).rows.length);
       for (let i = 0; i < wanted; ++i) {
         globalThis.stream.dispatchEvent(new MessageEvent("delta", { data: kept[i % kept.length] }));
         if (i % batch === 0) await new Promise((next) => requestAnimationFrame(() => setTimeout(next)));
       }
-      return { deltas: kept.length, rows: rowsOf.reduce((sum, each) => sum + each, 0) / kept.length };
+      return { recorded: kept.length, deltas: wanted, rows: rowsOf.reduce((sum, each) => sum + each, 0) / kept.length };
     },
-    [deltas, BATCH],
+    [ofSeconds / seconds, BATCH],
   );
   await page.waitForTimeout(2000);
   const after = await used();
@@ -228,7 +230,7 @@ async function heap(seconds, deltas) {
   return { before, after, ...replayed };
 }
 
-const commands = { load: (times) => load(times), pixel: (times) => pixel(times), rows: () => rows(), heap: (seconds, deltas) => heap(seconds, deltas) };
+const commands = { load: (times) => load(times), pixel: (times) => pixel(times), rows: () => rows(), heap: (seconds, ofSeconds) => heap(seconds, ofSeconds) };
 for await (const line of createInterface({ input: process.stdin })) {
   const [word, ...numbers] = line.split(" ");
   process.stdout.write(`${JSON.stringify(await commands[word](...numbers.map(Number)))}\n`);

@@ -46,7 +46,7 @@ WHOLE_S = 900  # more than the bench takes
 READERS = 200
 CPU_S = 20
 HEAP_S = 20
-DELTAS = 8 * 3600
+HEAP_OF_S = 8 * 3600
 READY_S = 120
 CUT_S = 60
 FAR_BUFFER, FAR_SEGMENT = 65536, 1448  # bytes
@@ -212,8 +212,8 @@ def rounds(console: Console, page: Talker) -> None:
             take("reader_rate", (readers.received - before) / CPU_S / READERS / 1000)
         take("cut", seconds_until_cut(console))
         take("memory_peak", console.memory("VmHWM"))
-    heap = page.ask(f"heap {HEAP_S} {DELTAS}")
-    print(f"heap: {DELTAS} deltas out of {heap['deltas']}, {heap['rows']:.0f} rows each", flush=True)
+    heap = page.ask(f"heap {HEAP_S} {HEAP_OF_S}")
+    print(f"heap: {heap['deltas']} deltas out of {heap['recorded']}, {heap['rows']:.0f} rows each", flush=True)
     found["heap_before"], found["heap"] = [heap["before"] / 1e6], [heap["after"] / 1e6]
     units = {"first_page": "KB", "first_page_with_chart": "KB", "filter": "ms", "sort": "ms", "memory": "MiB", "memory_peak": "MiB", "cpu": "%", "cpu_200_readers": "%",
              "reader_rate": "KB/s", "cut": "s", "heap": "MB", "heap_before": "MB"}
@@ -236,9 +236,9 @@ def main() -> int:
             kubeconfig = server.answer()["kubeconfig"]
             (folder / "settings.yaml").write_text(SETTINGS)
             server.ask(f"own {folder / 'settings.yaml'}")
-            server.tell(f"update {WHOLE_S * REPORTS_A_SECOND} {REPORTS_A_SECOND} {USUAL} {NEAR}")
             console = Console(programs["tidemark"], kubeconfig, folder / "console.log")
             stack.callback(console.end)
+            server.tell(f"update {WHOLE_S * REPORTS_A_SECOND} {REPORTS_A_SECOND} {USUAL} {NEAR}")
             os.environ.update({**environment, "TIDEMARK_CONSOLE_URL": console.url, "TIDEMARK_KUBECONFIG": kubeconfig, "TIDEMARK_CHROMIUM": shutil.which("chromium") or "chromium"})
             page = Talker(["node", HERE / "page.mjs"])
             stack.callback(page.end)
