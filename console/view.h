@@ -55,7 +55,8 @@ struct HistoryPoint {
 
 class View {
  public:
-  static constexpr base::Duration kPass = std::chrono::seconds(1);
+  // A page shows a change within a second at p99: the longest wait for a pass is half of it.
+  static constexpr base::Duration kPass = std::chrono::milliseconds(500);
   static constexpr base::Duration kHistoryStep = std::chrono::seconds(5);
   static constexpr std::size_t kHistoryPointsMax = 720;  // an hour
   // Budgets of the caches. A node costs at most kNodeBytes as the API server's object and kRowBytes as a row.
