@@ -22,6 +22,9 @@ struct EvictSettings {
   // Not a setting: if less of that disk is free, the kubelet is about to evict (policy/evict/kubelet_lines.h). nullopt:
   // it does not evict for it, or is unknown.
   ByDisk<std::optional<std::int64_t>> disk_kubelet_next_percent{}, inodes_kubelet_next_percent{};
+  // If a ResourceManager would end a more timely container, the copilot stops the least timely one, which its
+  // application counts as a failure. false: the ResourceManager chooses the container.
+  bool yarn_by_class = true;
   // Evictions in an hour without a grant. nullopt: only kEvictionsPerHourMax limits them, as Koordinator's agent has no
   // limit.
   std::optional<std::int64_t> per_hour{};

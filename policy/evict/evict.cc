@@ -139,7 +139,8 @@ class Step {
       }
       plan_.orders.push_back({EvictVerb::kAsk, victim.task, wanted.gap.feature, wanted.gap.reason, Reason::kEvictAsked,
                               wanted.gap, victim.release, victim.lost_core_seconds, grace_,
-                              is_known_cause(victim, wanted.gap), ladder_.in_hour_beside(known) >= granted()});
+                              is_known_cause(victim, wanted.gap) || victim.out_of_turn,
+                              ladder_.in_hour_beside(known) >= granted()});
       plan_.orders.back().gap.amount = wanted.left;
       ladder_.asked(known, std::move(name), wanted.gap, victim.lost_core_seconds);
       ++asked_;
@@ -155,7 +156,8 @@ class Step {
   }
   VictimRules victim_rules() const {
     if (!rules_.word) return {rules_.threshold, {}, {}, seen_.yarn_preempts};
-    return {rules_.threshold, rules_.word->classes, rules_.word->business, seen_.yarn_preempts};
+    return {rules_.threshold, rules_.word->classes, rules_.word->business, seen_.yarn_preempts,
+            rules_.word->evict.yarn_by_class};
   }
 
   EvictVerdict verdict(const FeatureVerdict& feature) const {

@@ -162,7 +162,7 @@ struct EvictOrder {
   std::int64_t release = 0;
   std::int64_t lost_core_seconds = 0;  // of kAsk
   base::Duration grace{};              // of kAsk: until the kill, unless an answer changes it
-  bool itself = false;                 // of kAsk: ending another one in its place frees nothing
+  bool itself = false;                 // of kAsk: its ResourceManager would end a wrong one in its place
   bool beyond_grant = false;           // of kAsk: the hour's budget is used up, and the kubelet is about to evict
   bool operator==(const EvictOrder&) const = default;
 };

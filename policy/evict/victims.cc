@@ -119,6 +119,12 @@ bool causes(const TaskSeen& seen, const Gap& gap, std::int64_t missing) {
   return beyond > 0 && beyond * kWorthPart >= missing;
 }
 
+// What is compared before the cause, without what depends on the gap.
+auto timeliness(const Task& task, const Victim& victim, std::string_view business) {
+  return std::tuple(service_rank(task), !business.empty() && task.identity.business == business, task.eviction_priority,
+                    victim.order, task.priority_value, task.sub_priority.value_or(task.priority_value));
+}
+
 // What is compared before the loss.
 auto standing(const Task& task, const Victim& victim, std::string_view business) {
   return std::tuple(service_rank(task), !business.empty() && task.identity.business == business, victim.sight,
@@ -127,7 +133,8 @@ auto standing(const Task& task, const Victim& victim, std::string_view business)
 }
 
 // The time at which the ResourceManager allocated a task is unknown. The task starts a moment later; within one attempt
-// the larger number was allocated later, whichever started first.
+// the larger number was allocated later, whichever started first. A task without a first process was allocated last.
+constexpr std::int64_t kNotStarted = std::numeric_limits<std::int64_t>::max();
 struct HandedOut {
   Victim victim;
   const Task* task = nullptr;
@@ -153,22 +160,66 @@ void newest_first(std::vector<HandedOut>& all) {
   });
 }
 
+bool is_of_yarn(const Task& task) {
+  return task.kind == TaskKind::kCopilotTask && !task.identity.attempt.empty();
+}
+
+HandedOut handed_out(const Victim& victim, const Task& task) {
+  return {victim, &task, task.created ? task.created->since_epoch.count() : kNotStarted};
+}
+
 // The positions of YARN's tasks stay, per source; its ResourceManager decides which task gets which position.
 void let_yarn_choose(std::vector<Victim>& all, std::span<const TaskSeen> tasks, const Gap& gap) {
   std::map<std::string_view, std::vector<std::size_t>> turns;
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (is_known_cause(all[i], gap)) continue;
     const Task& task = *tasks[all[i].task].task;
-    if (task.kind == TaskKind::kCopilotTask && !task.identity.attempt.empty()) turns[task.identity.source].push_back(i);
+    if (is_of_yarn(task)) turns[task.identity.source].push_back(i);
   }
   for (const auto& [source, places] : turns) {
     std::vector<HandedOut> theirs;
-    for (const std::size_t place : places) {
-      const Task* task = tasks[all[place].task].task;
-      theirs.push_back({all[place], task, task->created ? task->created->since_epoch.count() : std::int64_t{0}});
-    }
+    for (const std::size_t place : places) theirs.push_back(handed_out(all[place], *tasks[all[place].task].task));
     newest_first(theirs);
     for (std::size_t i = 0; i < places.size(); ++i) all[places[i]] = theirs[i].victim;
+  }
+}
+
+// The tasks of each ResourceManager. It would end the last one of its list first.
+std::map<std::string_view, std::vector<std::size_t>> tasks_by_manager(std::span<const TaskSeen> tasks) {
+  std::map<std::string_view, std::vector<HandedOut>> by_source;
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    if (tasks[i].task == nullptr || tasks[i].task->terminal() || !is_of_yarn(*tasks[i].task)) continue;
+    by_source[tasks[i].task->identity.source].push_back(handed_out({.task = i}, *tasks[i].task));
+  }
+  std::map<std::string_view, std::vector<std::size_t>> out;
+  for (auto& [source, theirs] : by_source) {
+    newest_first(theirs);
+    std::vector<std::size_t>& of = out[source];
+    for (const HandedOut& each : theirs) of.push_back(each.victim.task);
+    std::ranges::reverse(of);
+  }
+  return out;
+}
+
+// Among tasks of equal timeliness the ResourceManager chooses. If it would end another task, the victim is out of turn.
+void keep_order_of_classes(std::vector<Victim>& all, std::span<const TaskSeen> tasks, const Gap& gap,
+                           std::string_view business) {
+  auto left = tasks_by_manager(tasks);
+  for (auto at = all.begin(); at != all.end(); ++at) {
+    const Task& task = *tasks[at->task].task;
+    if (!is_of_yarn(task)) continue;
+    std::vector<std::size_t>& theirs = left[task.identity.source];
+    if (!is_known_cause(*at, gap)) {
+      const auto newest = std::find_if(at, all.end(), [&](const Victim& each) { return each.task == theirs.back(); });
+      const bool its_turn = newest != all.end() && !is_known_cause(*newest, gap) &&
+                            timeliness(task, *at, business) == timeliness(*tasks[newest->task].task, *newest, business);
+      if (its_turn) {
+        std::iter_swap(at, newest);
+      } else {
+        at->out_of_turn = true;
+      }
+    }
+    std::erase(theirs, at->task);
   }
 }
 
@@ -262,7 +313,11 @@ std::vector<Victim> victims(std::span<const TaskSeen> tasks, const Gap& gap, std
     if (a.release != b.release) return a.release > b.release;
     return names(first) < names(second);
   });
-  if (rules.yarn_preempts) let_yarn_choose(out, tasks, gap);
+  if (rules.yarn_preempts && rules.yarn_by_class) {
+    keep_order_of_classes(out, tasks, gap, rules.business);
+  } else if (rules.yarn_preempts) {
+    let_yarn_choose(out, tasks, gap);
+  }
   return out;
 }
 

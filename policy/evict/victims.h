@@ -43,9 +43,13 @@
 //   name                    so that the order is deterministic
 //
 // If a ResourceManager preempts YARN's tasks, it ends the newest first and masters last, whichever task is named. The
-// order above decides when it is YARN's turn; the order of the ResourceManager decides which of its tasks is named, so
-// that the asked task is the one that ends. Except for a task that is known to hold the shortage of a disk, or to cause
-// that of memory: it is ended itself, by its copilot, because the newest one would free nothing, or did not cause it.
+// order above decides when it is YARN's turn. The order of the ResourceManager decides which task of equal timeliness
+// is named, so that the asked task is the one that ends. The copilot, not the ResourceManager, ends these tasks:
+//
+//   known cause    it is known to hold the shortage of a disk, or to cause that of memory: the newest one would free
+//                  nothing, or did not cause it
+//   out of turn    the newest one is more timely (by what is compared before the cause, without `sight`), or may not be
+//                  evicted for this gap. Without VictimRules::yarn_by_class, the ResourceManager chooses among all
 //
 //   lost    = cores in use (at least 100m) × lost seconds + held bytes / kHeldBytesPerCoreSecond, rounded up
 //   lost seconds = its age; for a class that writes checkpoints at most its restart cost. A task that reports its
@@ -83,6 +87,7 @@ struct VictimRules {
   std::span<const model::WorkClass> classes;  // by ascending order
   std::string_view business;                  // the pool's own; "": unset
   bool yarn_preempts = false;                 // its ResourceManager preempts YARN's tasks
+  bool yarn_by_class = true;                  // model::EvictSettings
 };
 
 // Offline work that neither the node nor another owner controls: only such work is ever asked to end.
@@ -110,6 +115,7 @@ struct Victim {
   std::int64_t lost_core_seconds = 0;
   Sight sight = Sight::kSeen;  // else `release` is a guess
   bool causes = false;         // it uses so much more memory than it requested
+  bool out_of_turn = false;    // its ResourceManager would end a more timely one
   bool operator==(const Victim&) const = default;
 };
 

@@ -89,7 +89,7 @@ class Scenario {
     std::vector<std::string> out;
     for (const Victim& each : victims(tasks, gap, gap.amount, node_.victim_rules(), node_.wall)) {
       out.push_back(cat("> ", tasks[each.task].task->name, " releases ", each.release, cpu ? "m" : " bytes", ", loses ",
-                        each.lost_core_seconds, " core-seconds"));
+                        each.lost_core_seconds, " core-seconds", each.out_of_turn ? ", out of turn" : ""));
     }
     if (out.empty()) out.emplace_back("> none");
     return out;
@@ -488,6 +488,7 @@ TEST(AnyVictims, YarnReordersOnlyItsOwnTasks) {
       VictimRules rules = node.rules();
       const auto ours = victims(node.seen, gap, gap.amount, rules, node.now);
       rules.yarn_preempts = true;
+      rules.yarn_by_class = false;
       const auto theirs = victims(node.seen, gap, gap.amount, rules, node.now);
       ASSERT_EQ(ours.size(), theirs.size());
       std::map<std::string, const model::Task*> last, last_of_attempt;
@@ -518,6 +519,49 @@ TEST(AnyVictims, YarnReordersOnlyItsOwnTasks) {
     }
   }
   EXPECT_GT(moved, 50u);
+}
+
+TEST(AnyVictims, YarnsChoiceKeepsTheOrderOfClasses) {
+  Random random(6);
+  std::size_t moved = 0, out_of_turn = 0;
+  for (int i = 0; i < 2000; ++i) {
+    AnyNode node = any_node(random);
+    for (model::Task& each : node.tasks) {
+      if (each.kind == model::TaskKind::kCopilotTask && random() % 4 != 0) {
+        each.identity.attempt = random() % 2 == 0 ? "a1" : "a2";
+        each.identity.source = "yarn";
+        each.identity.work_class = random() % 2 == 0 ? "transcode" : "spark";
+        each.identity.business.clear();
+        each.infrastructure = false;
+        each.priority_value = 5000;
+        each.sub_priority.reset();
+        each.eviction_priority = 0;
+      }
+    }
+    for (const Gap& gap : all_gaps()) {
+      VictimRules rules = node.rules();
+      const auto ours = victims(node.seen, gap, gap.amount, rules, node.now);
+      rules.yarn_preempts = true;
+      const auto theirs = victims(node.seen, gap, gap.amount, rules, node.now);
+      ASSERT_EQ(ours.size(), theirs.size());
+      std::multiset<std::size_t> before, after;
+      for (std::size_t at = 0; at < ours.size(); ++at) {
+        before.insert(ours[at].task);
+        after.insert(theirs[at].task);
+        const model::Task& was = *node.seen[ours[at].task].task;
+        const model::Task& is = *node.seen[theirs[at].task].task;
+        ASSERT_EQ(ours[at].order, theirs[at].order);
+        ASSERT_EQ(was.eviction_priority, is.eviction_priority);
+        ASSERT_EQ(was.priority_value, is.priority_value);
+        moved += ours[at].task == theirs[at].task ? 0 : 1;
+        out_of_turn += theirs[at].out_of_turn ? 1 : 0;
+        ASSERT_TRUE(!theirs[at].out_of_turn || !is.identity.attempt.empty());
+      }
+      ASSERT_EQ(before, after);
+    }
+  }
+  EXPECT_GT(moved, 50u);
+  EXPECT_GT(out_of_turn, 50u);
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ class Evicting(OnARealNode):
         super().setUpClass()
         cls.addClassCleanup(API.request, "DELETE", f"{NODESLOS}/{cls.node.name}")
 
-    def say(self, threshold: dict, mode: str = "enforce", modes: dict | None = None, reclaim: dict | None = None, **evict: int) -> None:
+    def say(self, threshold: dict, mode: str = "enforce", modes: dict | None = None, reclaim: dict | None = None, **evict: object) -> None:
         """Settings as the manager would send them to this agent."""
         word = {
             "schema": 1,

@@ -28,6 +28,7 @@
 //                                            mid CPU/MEMORY, source NAME, uid TEXT, static, deleted,
 //                                            attempt NAME, beside-pods
 //   yarn-preempts                            from now on its ResourceManager preempts YARN's tasks
+//   yarn class|preempt                       of our own settings
 //   after DURATION                           time passes
 #pragma once
 
@@ -377,6 +378,8 @@ inline bool EvictNode::take(std::string_view verb, Words& words) {
     keep(words);
   } else if (verb == "yarn-preempts") {
     yarn_preempts = true;
+  } else if (verb == "yarn") {
+    settings().yarn_by_class = words.next() == "class";
   } else if (verb == "uses") {
     const std::string name = words.next();
     const model::SaidAmounts used = said(words.next());
@@ -428,7 +431,7 @@ inline evict::Gaps EvictNode::gaps() {
 
 inline evict::VictimRules EvictNode::victim_rules() const {
   if (!rules.word) return {rules.threshold, {}, {}, yarn_preempts};
-  return {rules.threshold, rules.word->classes, rules.word->business, yarn_preempts};
+  return {rules.threshold, rules.word->classes, rules.word->business, yarn_preempts, rules.word->evict.yarn_by_class};
 }
 
 }  // namespace tidemark::policy::testing

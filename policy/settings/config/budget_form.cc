@@ -14,6 +14,7 @@ void read_evict_lines(waterline::Form& form, model::EvictSettings& into) {
   form.integer("memoryPressurePercent", into.memory_pressure_percent, 1, model::kPressureMax_percent);
   form.integer("diskFreePercent", into.disk_free_percent, 1, model::kDiskFreeMax_percent);
   form.integer("inodesFreePercent", into.inodes_free_percent, 1, model::kDiskFreeMax_percent);
+  if (const auto choice = form.choice("yarn", {"class", "preempt"})) into.yarn_by_class = *choice == 0;
 }
 
 void read_evictions(waterline::Form& form, model::BudgetSettings& budget, model::EvictSettings& node,

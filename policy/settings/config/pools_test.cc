@@ -110,7 +110,7 @@ schema: 1
 mode: enforce
 evictions: {perJobHour: 5, breaker: {atLeast: 30, window: 5m}}
 pools:
-- {name: night, nodeSelector: {}, evictions: {perPoolHour: 600, grants: true, backOff: 90s, breaker: {ratePercent: 20, coolDown: 1h}, node: {diskFreePercent: 20, inodesFreePercent: 10}}}
+- {name: night, nodeSelector: {}, evictions: {perPoolHour: 600, grants: true, backOff: 90s, breaker: {ratePercent: 20, coolDown: 1h}, node: {diskFreePercent: 20, inodesFreePercent: 10, yarn: preempt}}}
 - {name: rough, nodeSelector: {matchLabels: {a: b}}, evictions: {breaker: {watched: false}}}
 )",
                                             waterline::Zones());
@@ -135,17 +135,19 @@ pools:
   ours.budget.node_per_hour = 7;
   EXPECT_EQ(waterline::node_evictions_of(ours), 7);
   EXPECT_FALSE(config->pools[1].budget.breaker.watched);
-  EXPECT_EQ(config->pools[0].evict, (model::EvictSettings{std::chrono::seconds(30), std::nullopt, 20, 10}));
+  model::EvictSettings night{std::chrono::seconds(30), std::nullopt, 20, 10};
+  night.yarn_by_class = false;
+  EXPECT_EQ(config->pools[0].evict, night);
   EXPECT_EQ(config->pools[1].evict, model::EvictSettings()) << "no line is drawn by itself";
   EXPECT_FALSE(waterline::drop_in().rest.budget.breaker.watched) << "a stand-in sells what the peer would";
   const auto wrong = parse_tidemark_config(R"(
 schema: 1
 mode: enforce
-evictions: {perJobHour: 0, perPoolHour: -1, backOff: 2h, breaker: {window: 2h, atLeast: 0, ratePercent: 100, coolDown: 1s, on: true}, node: {diskFreePercent: 91, inodesFreePercent: 0}}
+evictions: {perJobHour: 0, perPoolHour: -1, backOff: 2h, breaker: {window: 2h, atLeast: 0, ratePercent: 100, coolDown: 1s, on: true}, node: {diskFreePercent: 91, inodesFreePercent: 0, yarn: newest}}
 )",
                                            waterline::Zones());
   ASSERT_FALSE(wrong.has_value());
-  EXPECT_EQ(wrong.error().size(), 10U) << to_string(wrong.error());
+  EXPECT_EQ(wrong.error().size(), 11U) << to_string(wrong.error());
 }
 
 TEST(TidemarkConfigText, ArbitrationIsThePoolsAndGoesWithItsProfile) {

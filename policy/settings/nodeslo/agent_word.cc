@@ -113,6 +113,7 @@ void write_agent_word(base::JsonWriter& json, const model::AgentWord& word) {
     if (word.evict.memory_pressure_percent) json.member("memoryPressurePercent", *word.evict.memory_pressure_percent);
     if (word.evict.disk_free_percent) json.member("diskFreePercent", *word.evict.disk_free_percent);
     if (word.evict.inodes_free_percent) json.member("inodesFreePercent", *word.evict.inodes_free_percent);
+    if (!word.evict.yarn_by_class) json.member("yarn", "preempt");
     if (word.evict.per_hour) json.member("perHour", *word.evict.per_hour);
     json.end_object();
   }

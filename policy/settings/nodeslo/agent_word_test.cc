@@ -65,8 +65,10 @@ TEST(AgentWord, WritesEvictionThresholdsSeparately) {
   model::AgentWord word;
   word.evict = {seconds(60), 20, 15, 8};
   word.evict.per_hour = 20;
+  word.evict.yarn_by_class = false;
   EXPECT_EQ(written(word), R"({"schema":1,"agent":{"modes":{"default":"enforce"},"evict":{"graceSeconds":60,)"
-                           R"("memoryPressurePercent":20,"diskFreePercent":15,"inodesFreePercent":8,"perHour":20}}})");
+                           R"("memoryPressurePercent":20,"diskFreePercent":15,"inodesFreePercent":8,"yarn":"preempt",)"
+                           R"("perHour":20}}})");
   EXPECT_EQ(**read_agent_word(*Json::parse(written(word))), word);
   for (const char* wrong : {"0", "91", "-1", "\"20\"", "1.5"}) {
     for (const char* key : {"diskFreePercent", "inodesFreePercent"}) {
