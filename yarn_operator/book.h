@@ -16,13 +16,13 @@ namespace tidemark::yarn_operator {
 // When the held amount has been unknown for so long, the ledger omits it. Until then YARN cannot hold more than the
 // total that it was sent.
 inline constexpr base::Duration kSoldHold = std::chrono::seconds(30);
-// Renewal interval of a ledger while work waits: well within the time that a manager trusts it, or longer if half of
-// the write budget for the API server requires it. A hash of the node name shortens it a little, which spreads the
-// writes.
-inline constexpr base::Duration kRenewAfter = std::chrono::minutes(4);
+// Renewal interval of a ledger while work waits: within the time that a manager trusts it, with room for a failover, or
+// longer if half of the write budget for the API server requires it. A hash of the node name shortens it a little,
+// which spreads the writes.
+inline constexpr base::Duration kRenewAfter = std::chrono::minutes(10);
 inline constexpr double kRenewalsOfBudget = 0.5;
 inline constexpr double kRenewedSoonerMax = 0.2;  // of the interval
-// A manager trusts a ledger for so long (default of degradeTimeMinutes).
+// A manager trusts a ledger for so long, or for degradeTimeMinutes if that is longer.
 inline constexpr base::Duration kBelievedFor = std::chrono::minutes(15);
 base::Duration renew_after(std::size_t nodes, double writes_per_second);
 base::Duration renew_after(std::string_view node, std::size_t nodes, double writes_per_second);

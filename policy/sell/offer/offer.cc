@@ -28,6 +28,8 @@ void follow_line(const OfferInput& input, Offer& offer) {
 // Motion judges the age of a report by the changes that this process saw, so the formulas must ignore its time stamp.
 constexpr std::int64_t kNeverDegrade_min = std::numeric_limits<std::int64_t>::max();
 
+// An operator renews a book after ten minutes, whatever is set for reports.
+constexpr std::chrono::minutes kBookLimitMin(15);
 constexpr std::chrono::minutes kBookLimitMax = std::chrono::hours(24);
 
 // A pod that warms up counts with less as time goes on.
@@ -199,7 +201,7 @@ void doubt(const OfferInput& input, SideBook& yarn, const std::optional<BookSeen
   state.yarn_book = seen;
   if (!yarn.wants_more) return;
   const std::chrono::minutes limit(
-      std::clamp<std::int64_t>(offer.strategy.values.degrade_time_minutes, 1, kBookLimitMax.count()));
+      std::clamp(offer.strategy.values.degrade_time_minutes, kBookLimitMin.count(), kBookLimitMax.count()));
   const Duration age = input.mono - seen.at;
   if (age < limit) {
     sooner(offer.again_after, limit - age);
