@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <span>
 #include <utility>
 
@@ -81,6 +82,18 @@ Result<std::optional<model::Resources>> origin_of(const kube::Node& node) {
 
 bool says_the_same(const PodRow& a, const PodRow& b) {
   return a.node == b.node && a.batch == b.batch;
+}
+
+void BatchSum::add(model::Resources batch, int pods) {
+  pods_ += pods;
+  cpu_milli_ += __int128{batch.cpu.value} * pods;
+  memory_bytes_ += __int128{batch.memory.value} * pods;
+}
+
+model::Resources BatchSum::sum() const {
+  constexpr __int128 kMax = std::numeric_limits<std::int64_t>::max();
+  return {{static_cast<std::int64_t>(std::min(cpu_milli_, kMax))},
+          {static_cast<std::int64_t>(std::min(memory_bytes_, kMax))}};
 }
 
 bool says_the_same(const NmPodRow& a, const NmPodRow& b) {

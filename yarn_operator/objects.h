@@ -38,6 +38,18 @@ struct PodRow {
   std::size_t bytes() const { return sizeof(PodRow) + meta.bytes() + node.bytes(); }
 };
 bool says_the_same(const PodRow& a, const PodRow& b);
+
+// What the pods of one node hold. A pod that is gone leaves nothing in the sum, however large the amounts are.
+class BatchSum {
+ public:
+  void add(model::Resources batch, int pods);  // -1 subtracts a pod
+  bool none() const { return pods_ == 0; }
+  model::Resources sum() const;  // at most the largest amount that model::Resources can hold
+
+ private:
+  __int128 cpu_milli_ = 0, memory_bytes_ = 0;
+  std::int64_t pods_ = 0;
+};
 Result<PodRow> decode_pod_row(std::string_view bytes, kube::Interner& interner);
 
 // The pod of a NodeManager, with its annotations.

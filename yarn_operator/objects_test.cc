@@ -37,6 +37,21 @@ class ObjectsTest : public ::testing::Test {
   kube::Interner interner_;
 };
 
+TEST(BatchSumTest, PodThatGoesLeavesNothingBehind) {
+  const model::Resources one{{1000}, {1 << 30}}, all{model::CpuMilli::max_value(), model::MemoryBytes::max_value()};
+  BatchSum sum;
+  sum.add(one, 1);
+  sum.add(all, 1);
+  sum.add(all, 1);
+  EXPECT_EQ(sum.sum(), all);
+  sum.add(all, -1);
+  sum.add(all, -1);
+  EXPECT_EQ(sum.sum(), one);
+  EXPECT_FALSE(sum.none());
+  sum.add(one, -1);
+  EXPECT_TRUE(sum.none());
+}
+
 TEST_F(ObjectsTest, IgnoresRepeatedKubeletStatusAndOwnWrites) {
   Json later = node();
   later["metadata"]["resourceVersion"] = Json("8");

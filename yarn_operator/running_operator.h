@@ -114,6 +114,7 @@ class RunningOperator final : public YarnOperator {
   const NodeMap& map();
   void tell_without_node(const std::vector<NmName>& now);
   void tell_mismatch(const std::string& name, const std::string& why);
+  void count_pod(const PodRow& pod, int by);  // -1: it is gone
   // `keep_mib`: limit while reclaimed capacity is kept back for a moment.
   std::optional<policy::sell::YarnTotal> total_of(const kube::Node& node,
                                                   std::optional<std::int64_t> keep_mib = std::nullopt);
@@ -185,6 +186,7 @@ class RunningOperator final : public YarnOperator {
   kube::Informer<kube::Node> nodes_;
   kube::Informer<PodRow> pods_;  // only those that hold batch
   kube::Informer<NmPodRow> nm_pods_;
+  std::map<std::string, BatchSum, std::less<>> held_by_pods_;  // by node; an index of pods is larger
   PoolModes pool_modes_;
   BudgetsWatch budgets_;
   kube::EventRecorder recorder_;

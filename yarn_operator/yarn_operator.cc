@@ -13,8 +13,9 @@ namespace {
 
 using model::Reason;
 
-constexpr std::string_view kPodsByNode = "node";
-constexpr int kNodesAPage = 100;  // a node has about a dozen KB, and a whole page is in memory while it is read
+// A whole page is in memory while it is read. A node has about a dozen KB, a pod a few.
+constexpr int kNodesAPage = 100;
+constexpr int kPodsAPage = 200;
 constexpr base::Duration kDrainLimit = std::chrono::seconds(10);
 
 kube::InformerConfig informer(const kube::Resource& resource) {
@@ -32,6 +33,7 @@ kube::InformerConfig node_informer() {
 kube::InformerConfig pod_informer() {
   kube::InformerConfig config = informer(kube::kPods);
   config.field_selector = "status.phase!=Succeeded,status.phase!=Failed,spec.nodeName!=";
+  config.page_size = kPodsAPage;
   return config;
 }
 
@@ -110,8 +112,6 @@ RunningOperator::RunningOperator(net::EventLoop& loop, Rim rim, std::vector<Yarn
       take_backs_(log_),
       annotate_(loop),
       scope_(loop) {
-  pods_.add_index(std::string(kPodsByNode),
-                  [](const PodRow& pod) { return std::vector<std::string>{std::string(pod.node)}; });
   pods_.hold_only([](const PodRow& pod) { return pod.batch != model::Resources(); });
   // Skips events without a relevant change: kubelet status and the operator's own writes would otherwise trigger a pass
   // over all nodes each.
@@ -123,6 +123,8 @@ RunningOperator::RunningOperator(net::EventLoop& loop, Rim rim, std::vector<Yarn
     }
   });
   pods_.subscribe([this](const kube::ObjectKey&, const PodRow* before, const PodRow* after) {
+    if (before != nullptr) count_pod(*before, -1);
+    if (after != nullptr) count_pod(*after, 1);
     if (before == nullptr || after == nullptr || !says_the_same(*before, *after)) changed();
   });
   nm_pods_.subscribe([this](const kube::ObjectKey&, const NmPodRow* before, const NmPodRow* after) {
@@ -229,10 +231,16 @@ void RunningOperator::tell_mismatch(const std::string& name, const std::string& 
                    "TidemarkYarnMismatch", base::cat(why, " [", model::reason_id(Reason::kYarnMismatch), "]"));
 }
 
+void RunningOperator::count_pod(const PodRow& pod, int by) {
+  const auto sum = held_by_pods_.try_emplace(std::string(pod.node)).first;
+  sum->second.add(pod.batch, by);
+  if (sum->second.none()) held_by_pods_.erase(sum);
+}
+
 std::optional<policy::sell::YarnTotal> RunningOperator::total_of(const kube::Node& node,
                                                                  std::optional<std::int64_t> keep_mib) {
-  model::Resources held;
-  for (const PodRow* pod : pods_.by_index(kPodsByNode, std::string(node.meta.name))) held += pod->batch;
+  const auto pods = held_by_pods_.find(node.meta.name.view());
+  const model::Resources held = pods == held_by_pods_.end() ? model::Resources() : pods->second.sum();
   auto share = share_of(node, held, pool_modes_.of(node), class_on(node), loop_.clock().wall());
   if (!share) {
     unreadable(std::string(node.meta.name), share.error().message);
