@@ -32,6 +32,8 @@ Json attempt_json(const Attempt& attempt) {
   }
   if (attempt.absent_since) out["absentSince"] = time_json(*attempt.absent_since);
   if (attempt.unknown_since) out["unknownSince"] = time_json(*attempt.unknown_since);
+  if (attempt.running_since) out["runningSince"] = time_json(*attempt.running_since);
+  if (attempt.ended) out["ended"] = time_json(*attempt.ended);
   return out;
 }
 
@@ -54,6 +56,8 @@ Result<Attempt> attempt_of(const Json& json) {
   }
   if (const Json* absent = json.at("absentSince")) attempt.absent_since = time_of(absent);
   if (const Json* unknown = json.at("unknownSince")) attempt.unknown_since = time_of(unknown);
+  if (const Json* running = json.at("runningSince")) attempt.running_since = time_of(running);
+  if (const Json* ended = json.at("ended")) attempt.ended = time_of(ended);
   return attempt;
 }
 

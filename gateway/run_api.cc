@@ -1,16 +1,24 @@
 #include "gateway/run_api.h"
 
 #include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "base/json.h"
 #include "base/text.h"
 #include "gateway/door.h"
+#include "model/reason.h"
+#include "policy/route/names.h"
 
 namespace tidemark::gateway {
 namespace {
 
+using base::cat;
+
+constexpr std::string_view kListPath = "/tidemark/v1/runs";
 constexpr std::string_view kRunsPath = "/tidemark/v1/runs/";
 
 void refuse_run(net::HttpExchange& exchange, const Error& error) {
@@ -27,14 +35,71 @@ Json batch_body(const SparkJob& job) {
   return out;
 }
 
+Json seconds_of(const std::optional<base::WallTime>& time) {
+  if (!time) return {};
+  return Json(std::int64_t{std::chrono::duration_cast<std::chrono::seconds>(time->since_epoch).count()});
+}
+
+Json attempt_row(const policy::route::Attempt& attempt) {
+  using namespace policy::route;
+  const auto text_of = [](model::Reason reason) {
+    return cat(model::reason_sentence(reason), " [", model::reason_id(reason), "]");
+  };
+  return Json::object({{"side", name_of(attempt.side)},
+                       {"handle", attempt.handle},
+                       {"why", text_of(reason_of(attempt.reason))},
+                       {"runningSince", seconds_of(attempt.running_since)},
+                       {"ended", seconds_of(attempt.ended)},
+                       {"end", attempt.end ? Json(name_of(attempt.end->end_class)) : Json()},
+                       {"endWhy", attempt.end ? Json(text_of(reason_of(attempt.end->end_class))) : Json()}});
+}
+
+std::string_view word_of(RunState state) {
+  switch (state) {
+    case RunState::kWaiting:
+      return "waiting";
+    case RunState::kRunning:
+      return "running";
+    case RunState::kSucceeded:
+      return "succeeded";
+    case RunState::kFailed:
+      return "failed";
+    case RunState::kKilled:
+      break;
+  }
+  return "killed";
+}
+
+Json run_row(const Record& record) {
+  Json attempts = Json::array();
+  for (const auto& attempt : record.run.attempts) attempts.as_array().push_back(attempt_row(attempt));
+  const auto cores = cores_of(record.job);
+  return Json::object({{"id", record.id},
+                       {"name", record.job.name},
+                       {"user", record.job.user},
+                       {"business", record.job.conf_or(kBusinessConf, "")},
+                       {"class", record.job.conf_or(kClassConf, kDefaultClass)},
+                       {"state", word_of(state_of(record.run))},
+                       {"phase", policy::route::name_of(record.run.phase)},
+                       {"created", seconds_of(record.created)},
+                       {"since", seconds_of(record.run.since)},
+                       {"cores", cores ? Json(*cores) : Json()},
+                       {"message", record.message},
+                       {"attempts", std::move(attempts)}});
+}
+
 }  // namespace
 
 bool RunApi::serves(std::string_view path) {
-  return path.starts_with(kRunsPath);
+  return path == kListPath || path.starts_with(kRunsPath);
 }
 
 net::Task<void> RunApi::handle(net::HttpExchange& exchange) {
   const auto target = net::parse_target(exchange.head().target);
+  if (target && target->path == kListPath && exchange.head().method == "GET") {
+    co_await respond_list(exchange, *target);
+    co_return;
+  }
   const auto parts = base::split(target ? std::string_view(target->path).substr(kRunsPath.size()) : "", '/');
   const auto id = base::parse_int(parts[0]);
   const bool of_run = parts.size() == 2 && parts[1] == "log";
@@ -55,6 +120,19 @@ net::Task<void> RunApi::handle(net::HttpExchange& exchange) {
     const auto from = base::parse_int(target->get("from"));
     co_await respond_log(exchange, **found, std::max<std::int64_t>(from.value_or(0), 0));
   }
+}
+
+net::Task<void> RunApi::respond_list(net::HttpExchange& exchange, net::Target target) {
+  const Slice slice = slice_of(target);
+  const std::int64_t from = slice.from.value_or(0);
+  const auto page = co_await runs_.page(from, slice.size, {.user = "", .name = "", .newest_first = true});
+  if (!page) {
+    refuse_run(exchange, page.error());
+    co_return;
+  }
+  Json rows = Json::array();
+  for (const Record& record : page->records) rows.as_array().push_back(run_row(record));
+  respond(exchange, 200, Json::object({{"from", from}, {"total", page->total}, {"runs", std::move(rows)}}));
 }
 
 net::Task<void> RunApi::respond_log(net::HttpExchange& exchange, Record record, std::int64_t from) {

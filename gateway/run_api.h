@@ -1,5 +1,7 @@
-// Our own API: the log of a run from an offset, and the logs of its executors.
+// Our own API: all runs with side, reason and times of each attempt; the log of a run from an offset, and the logs of
+// its executors.
 //
+//   GET /tidemark/v1/runs?from=N&size=N         {"from", "total", "runs"}, the newest first
 //   GET /tidemark/v1/runs/1/job                 the job, as a body of POST /batches
 //   GET /tidemark/v1/runs/1/log?from=BYTE       {"from", "next", "text", "ended"}
 //   GET /tidemark/v1/runs/1/executors/2/log     text; the target of the links in Spark's History Server
@@ -20,6 +22,7 @@ class RunApi {
   net::Task<void> handle(net::HttpExchange& exchange);
 
  private:
+  net::Task<void> respond_list(net::HttpExchange& exchange, net::Target target);
   net::Task<void> respond_log(net::HttpExchange& exchange, Record record, std::int64_t from);
   net::Task<void> respond_executor(net::HttpExchange& exchange, Record record, std::string executor);
 

@@ -19,6 +19,7 @@ Run stop(Run run, StopReason reason, base::WallTime now) {
 
 Run end(Run run, End seen, base::WallTime now) {
   run.attempts.back().end = seen;
+  run.attempts.back().ended = now;
   return enter(std::move(run), Phase::kEnding, now);
 }
 
@@ -156,7 +157,9 @@ Run on_observed(Run run, const Observation& seen, const RunFacts& facts, const R
     case DriverState::kEnded:
       return end(std::move(run), seen.end.value_or(End{EndClass::kLost}), now);
     case DriverState::kRunning:
-      return run.phase == Phase::kRunning ? run : enter(std::move(run), Phase::kRunning, now);
+      if (run.phase == Phase::kRunning) return run;
+      if (!run.attempts.back().running_since) run.attempts.back().running_since = now;
+      return enter(std::move(run), Phase::kRunning, now);
     case DriverState::kAdmitted:
       return on_admitted(std::move(run), seen, config, now);
     case DriverState::kPending:

@@ -66,6 +66,8 @@ struct Attempt {
   std::optional<End> end;
   std::optional<base::WallTime> absent_since;   // its side does not know it although it accepted it
   std::optional<base::WallTime> unknown_since;  // its side does not answer
+  std::optional<base::WallTime> running_since;  // its driver was first seen to run; nullopt: it never was
+  std::optional<base::WallTime> ended;          // when `end` became known
   bool operator==(const Attempt&) const = default;
 };
 inline constexpr std::size_t kAttemptsMax = 2;
