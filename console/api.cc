@@ -29,9 +29,9 @@ constexpr base::Duration kStreamLife = std::chrono::minutes(5);
 
 // Paths that the page itself interprets.
 bool is_page_path(std::string_view path) {
-  constexpr std::array<std::string_view, 11> kPages = {"/",         "/nodes",     "/pools",    "/offline",
+  constexpr std::array<std::string_view, 12> kPages = {"/",         "/nodes",     "/pools",    "/offline",
                                                        "/online",   "/decisions", "/settings", "/calendar",
-                                                       "/platform", "/yarn",      "/join"};
+                                                       "/platform", "/yarn",      "/join",     "/spark"};
   if (std::ranges::find(kPages, path) != kPages.end()) return true;
   return path.starts_with("/nodes/") || path.starts_with("/pools/");
 }
@@ -149,9 +149,11 @@ net::Task<void> Api::handle(net::HttpExchange& exchange) {
   } else if (what == "problems") {
     respond_json(exchange, problems_document(parts_.view));
   } else if (what == "history") {
-    respond_json(exchange, history_document(parts_.view));
+    history(exchange, target->get("pool"));
   } else if (what == "settings/texts") {
     co_await parts_.settings_api.texts(exchange);
+  } else if (what == "spark") {
+    co_await show_spark_runs(exchange, *target, parts_.gateway, parts_.price);
   } else if (RecordApi::has(what)) {
     co_await records_.handle(exchange, std::string(what), *target);
   } else if (what == "orders") {
@@ -260,6 +262,15 @@ void Api::offline(net::HttpExchange& exchange, const net::Target& target) {
   query.offset = *offset;
   query.limit = *limit;
   respond_json(exchange, offline_document(parts_.view, query, parts_.loop.clock().wall()));
+}
+
+void Api::history(net::HttpExchange& exchange, std::string_view pool) {
+  if (pool.empty()) return respond_json(exchange, history_document(parts_.view.history(), View::kHistoryStep));
+  if (const auto* points = parts_.view.history_of(pool)) {
+    return respond_json(exchange, history_document(*points, View::kPoolStep));
+  }
+  respond_problem(exchange, 404, "not-found", base::cat("there is no history of a pool ", base::in_quotes(pool)),
+                  "pool");
 }
 
 void Api::pool(net::HttpExchange& exchange, std::string_view name) {

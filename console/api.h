@@ -17,6 +17,7 @@
 #include "console/past_files.h"
 #include "console/record_api.h"
 #include "console/settings_api.h"
+#include "console/spark_api.h"
 #include "console/stream.h"
 #include "console/view.h"
 #include "kube/client.h"
@@ -42,6 +43,7 @@ struct ApiParts {
   PastFiles past{};
   policy::sell::PluginSet plugins{};
   std::optional<Price> price{};
+  SparkGateway gateway{};
 };
 
 class Api {
@@ -65,6 +67,7 @@ class Api {
   net::Task<Result<std::string>> node_detail(std::string name);
   void nodes(net::HttpExchange& exchange, const net::Target& target);
   void offline(net::HttpExchange& exchange, const net::Target& target);
+  void history(net::HttpExchange& exchange, std::string_view pool);
   void pool(net::HttpExchange& exchange, std::string_view name);
   void page(net::HttpExchange& exchange, std::string_view path);
 

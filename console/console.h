@@ -18,6 +18,7 @@
 #include "console/login.h"
 #include "console/orders.h"
 #include "console/past_files.h"
+#include "console/spark_api.h"
 #include "console/view.h"
 #include "kube/client.h"
 #include "net/loop.h"
@@ -47,6 +48,7 @@ struct ConsoleOptions {
   PastFiles past{};
   policy::sell::PluginSet plugins{};  // what the manager runs with, for the terms of a node
   std::optional<Price> price{};       // nullopt: the page shows core-hours only
+  SparkGateway gateway{};             // of the page Spark
 };
 
 class Console {

@@ -288,7 +288,9 @@ TEST_F(ConsoleTest, ShowsThePlatformWithWhatAgentsReport) {
                                                                                {"reason", "Enforcing"},
                                                                                {"message",
                                                                                 "suppress: enforce; kernel files "
-                                                                                "cpu.idle: refused"}})})}})}}),
+                                                                                "effective: cpu.idle; refused: "
+                                                                                "memory.low; left to another "
+                                                                                "writer: 1"}})})}})}}),
        kMerge);
   Json lease = name_only("koordinator-manager");
   lease["spec"] = Json::object({{"holderIdentity", "m-1"}, {"leaseDurationSeconds", 15}});
@@ -315,7 +317,8 @@ TEST_F(ConsoleTest, ShowsThePlatformWithWhatAgentsReport) {
   EXPECT_TRUE(unknown.member("agents")->as_array().at(0).member("reason")->is_null());
   const Json& known = platform.member("kernels")->as_array().at(1);
   EXPECT_EQ(known.text_at("family"), "6.1");
-  EXPECT_EQ(known.member("agents")->as_array().at(0).text_at("kernelFiles"), "cpu.idle: refused");
+  EXPECT_EQ(known.member("agents")->as_array().at(0).text_at("kernelFiles"),
+            "effective: cpu.idle; refused: memory.low");
 }
 
 TEST_F(ConsoleTest, ShowsWhatYarnIsOfferedAndHolds) {

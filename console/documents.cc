@@ -320,21 +320,20 @@ std::string problems_document(const View& view) {
   return whole.dump();
 }
 
-std::string history_document(const View& view) {
+std::string history_document(const View::PointsOfTime& points, base::Duration step) {
   std::string out;
   JsonWriter json(out);
   json.begin_object();
   json.member("schema", kSchema);
-  json.member("stepSeconds",
-              std::int64_t{std::chrono::duration_cast<std::chrono::seconds>(View::kHistoryStep).count()});
+  json.member("stepSeconds", std::int64_t{std::chrono::duration_cast<std::chrono::seconds>(step).count()});
   json.key("at").begin_array();
-  for (const HistoryPoint& point : view.history()) json.value(point.at_s);
+  for (const HistoryPoint& point : points) json.value(point.at_s);
   json.end_array();
   const auto resource = [&](std::string_view name, const SumAmounts HistoryPoint::* of) {
     json.key(name).begin_object();
     const auto column = [&](std::string_view key, auto value) {
       json.key(key).begin_array();
-      for (const HistoryPoint& point : view.history()) optional_value(json, value(point, point.*of));
+      for (const HistoryPoint& point : points) optional_value(json, value(point, point.*of));
       json.end_array();
     };
     using Value = std::optional<std::int64_t>;

@@ -64,7 +64,8 @@ std::string pools_document(View& view, base::WallTime now);
 std::optional<std::string> pool_document(View& view, std::string_view pool, base::WallTime now);
 
 std::string problems_document(const View& view);
-std::string history_document(const View& view);
+// Sums over time; a member without a fresh report is null.
+std::string history_document(const View::PointsOfTime& points, base::Duration step);
 
 // One node in full.
 struct NodeDetail {

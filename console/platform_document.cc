@@ -1,5 +1,7 @@
 #include "console/platform_document.h"
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -21,6 +23,9 @@ using base::JsonWriter;
 constexpr std::size_t kNamesMax = 5;                        // nodes that one row names
 constexpr std::size_t kYarnNodesMax = 12'000;               // in one answer
 constexpr std::string_view kKernelFiles = "kernel files ";  // begins that part of the condition's message
+// Each begins a list of files in that part, as policy/explain/doctor_text.h writes it.
+constexpr std::array<std::string_view, 5> kVerdicts = {
+    "effective: ", "accepted: ", "not decided: ", "no effect: ", "refused: "};
 constexpr std::string_view kSetAgainEvent = "TidemarkYarnSetAgain";
 constexpr std::string_view kMismatchEvent = "TidemarkYarnMismatch";
 
@@ -64,12 +69,19 @@ struct KernelFamily {
   std::map<std::pair<std::string, std::string>, AgentGroup> agents;
 };
 
+// "effective: cpu.idle; no effect: memory.low"
 std::string kernel_files_of(std::string_view message) {
+  std::string out;
   for (const std::string_view part : base::split(message, ';')) {
     const std::string_view text = base::trim(part);
-    if (text.starts_with(kKernelFiles)) return std::string(text.substr(kKernelFiles.size()));
+    if (out.empty() && text.starts_with(kKernelFiles)) {
+      out = text.substr(kKernelFiles.size());
+    } else if (!out.empty()) {
+      if (std::ranges::none_of(kVerdicts, [&](std::string_view each) { return text.starts_with(each); })) break;
+      out += base::cat("; ", text);
+    }
   }
-  return "";
+  return out;
 }
 
 std::map<std::string, KernelFamily> families_of(View& view) {

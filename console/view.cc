@@ -305,12 +305,25 @@ void View::count_gain(base::WallTime now) {
   gain_at_ = now;
 }
 
+const View::PointsOfTime* View::history_of(std::string_view pool) const {
+  const auto found = pool_histories_.find(pool);
+  return found == pool_histories_.end() ? nullptr : &found->second;
+}
+
 void View::remember(base::WallTime now) {
-  const std::int64_t step = std::chrono::duration_cast<std::chrono::seconds>(kHistoryStep).count();
-  const std::int64_t at = std::chrono::floor<std::chrono::seconds>(now.since_epoch).count() / step * step;
-  if (!history_.empty() && history_.back().at_s >= at) return;
-  history_.push_back({at, sums_.unknown < sums_.nodes, sums_.cpu, sums_.memory});
-  if (history_.size() > kHistoryPointsMax) history_.pop_front();
+  const auto add = [now](PointsOfTime& points, const Sums& sums, base::Duration every, std::size_t points_max) {
+    const std::int64_t step = std::chrono::duration_cast<std::chrono::seconds>(every).count();
+    const std::int64_t at = std::chrono::floor<std::chrono::seconds>(now.since_epoch).count() / step * step;
+    if (!points.empty() && points.back().at_s >= at) return;
+    points.push_back({at, sums.unknown < sums.nodes, sums.cpu, sums.memory});
+    if (points.size() > points_max) points.pop_front();
+  };
+  add(history_, sums_, kHistoryStep, kHistoryPointsMax);
+  std::erase_if(pool_histories_, [this](const auto& each) { return !pool_sums_.contains(each.first); });
+  for (const auto& [name, sums] : pool_sums_) {
+    if (pool_histories_.size() >= kPoolHistoriesMax && !pool_histories_.contains(name)) continue;
+    add(pool_histories_[name], sums, kPoolStep, kPoolPointsMax);
+  }
 }
 
 }  // namespace tidemark::console

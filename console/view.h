@@ -1,4 +1,5 @@
-// The console's copy of the cluster: informers, a row for each node, sums, pools, findings and an hour of history.
+// The console's copy of the cluster: informers, a row for each node, sums, pools, findings, an hour of history, and a
+// day of each pool.
 //
 // A pass (each kPass) computes again what changed since the last one, and tells the listener which rows changed. All of
 // it belongs to the loop's thread.
@@ -59,6 +60,10 @@ class View {
   static constexpr base::Duration kPass = std::chrono::milliseconds(500);
   static constexpr base::Duration kHistoryStep = std::chrono::seconds(5);
   static constexpr std::size_t kHistoryPointsMax = 720;  // an hour
+  // Of each pool, about 300 KiB for a day; further pools have none.
+  static constexpr base::Duration kPoolStep = std::chrono::minutes(1);
+  static constexpr std::size_t kPoolPointsMax = 1440;
+  static constexpr std::size_t kPoolHistoriesMax = 64;
   // Budgets of the caches. A node costs at most kNodeBytes as the API server's object and kRowBytes as a row.
   static constexpr std::size_t kNodeBytes = 6 * 1024;
   static constexpr std::size_t kRowBytes = 512;
@@ -93,8 +98,10 @@ class View {
   const Sums& sums() const { return sums_; }
   const PoolSums& pool_sums() const { return pool_sums_; }
   Settings& settings() { return settings_; }
-  const std::deque<HistoryPoint>& history() const { return history_; }
-  std::uint64_t version() const { return version_; }  // grows with each change that a page shows
+  using PointsOfTime = std::deque<HistoryPoint>;
+  const PointsOfTime& history() const { return history_; }
+  const PointsOfTime* history_of(std::string_view pool) const;  // null: nothing is known of it
+  std::uint64_t version() const { return version_; }            // grows with each change that a page shows
 
   const kube::Node* node(std::string_view name) const;
   const NodeReport* report(std::string_view name) const;
@@ -149,7 +156,8 @@ class View {
   PoolSums pool_sums_;
   std::vector<policy::explain::ClusterFinding> findings_;
   std::string findings_shown_;  // as a page got them last
-  std::deque<HistoryPoint> history_;
+  PointsOfTime history_;
+  std::map<std::string, PointsOfTime, std::less<>> pool_histories_;
   EvictedTasks evicted_;
   std::optional<base::WallTime> since_;
   std::optional<Gain> gain_;

@@ -21,6 +21,35 @@ constexpr int kWritesPerSecond = 100'000;
 constexpr std::size_t kSecretBytesMin = 32;
 constexpr std::size_t kSecretBytesMax = 64 * 1024;
 constexpr std::size_t kIssuerAnswerBytesMax = 1024 * 1024;
+constexpr std::size_t kGatewayAnswerBytesMax = 8 * 1024 * 1024;
+
+// Where the runs of the page Spark are.
+struct GatewayFlags {
+  std::string url, token_file, ca_file;
+};
+
+void declare_gateway(base::Flags& flags, GatewayFlags& gateway) {
+  flags.group("Spark");
+  flags.text("gateway", gateway.url, "URL of the Spark gateway whose runs to show").placeholder("URL");
+  flags
+      .text("gateway-token-file", gateway.token_file,
+            "your token of the gateway; with a certificate each person gives the own token on the page")
+      .placeholder("FILE");
+  flags.text("gateway-ca-file", gateway.ca_file, "authority of the gateway's certificate (default the system's)")
+      .placeholder("FILE");
+}
+
+// The client of the gateway, null without a URL; lives as long as `workers`.
+Result<std::unique_ptr<net::HttpClient>> client_of(const GatewayFlags& gateway, net::EventLoop& loop,
+                                                   net::WorkerPool* workers) {
+  if (gateway.url.empty()) return nullptr;
+  net::HttpClientConfig config;
+  TM_TRY(config.url, net::parse_url(gateway.url));
+  config.tls.ca.file = gateway.ca_file;
+  config.limits.body_bytes_max = kGatewayAnswerBytesMax;
+  config.user_agent = "tidemark-console/" TIDEMARK_VERSION;
+  return std::make_unique<net::HttpClient>(loop, workers, std::move(config));
+}
 
 // What is in force only with a certificate.
 struct ClusterFlags {
@@ -98,6 +127,7 @@ int run_console(const std::vector<std::string>& args) {
   std::string price;
   std::vector<std::string> agents;
   ClusterFlags form;
+  GatewayFlags gateway;
   LogOptions log_options;
   flags.group("Page");
   flags.text("listen", options.listen, "address of the page, without a certificate on loopback; port 0 picks one")
@@ -114,6 +144,7 @@ int run_console(const std::vector<std::string>& args) {
              "plugins that the manager runs with, for the terms of a node");
   flags.text("core-hour-price", price, "price of a core-hour of offline work, with its currency: 0.03 EUR")
       .placeholder("PRICE");
+  declare_gateway(flags, gateway);
   declare_cluster_form(flags, form);
   declare_cluster_flags(flags, cluster_options);
   declare_audit_flags(flags, cluster_options.audit);
@@ -122,6 +153,12 @@ int run_console(const std::vector<std::string>& args) {
   base::Flags::Parsed parsed;
   if (auto code = parse_or_exit(flags, args, parsed)) return *code;
   if (auto wrong = wrong_form(form, writes); !wrong.empty()) return wrong_use(wrong, flags);
+  if (gateway.url.empty() && !(gateway.token_file + gateway.ca_file).empty()) {
+    return wrong_use("--gateway-token-file and --gateway-ca-file go only with --gateway", flags);
+  }
+  if (!form.cert_file.empty() && !gateway.token_file.empty()) {
+    return wrong_use("--gateway-token-file is of one person; with --tls-cert-file each gives the own token", flags);
+  }
 
   options.past = past_files(options.files.journals, std::move(agents));
   if (!price.empty()) {
@@ -192,6 +229,15 @@ int run_console(const std::vector<std::string>& args) {
       in_cluster.oidc = form.oidc;
     }
     options.in_cluster = std::move(in_cluster);
+  }
+  const auto of_gateway = client_of(gateway, loop, cluster->workers.get());
+  if (!of_gateway) return failed(of_gateway.error());
+  options.gateway.transport = of_gateway->get();
+  if (!gateway.token_file.empty()) {
+    options.gateway.token = [file = gateway.token_file] {
+      const auto text = kube::system_files().read(file, kSecretBytesMax);
+      return text ? std::string(base::trim(*text)) : std::string();
+    };
   }
   auto console = console::Console::make(loop, *cluster->client, log, metrics, random.fork(), std::move(options));
   if (!console) return failed(console.error());

@@ -13,10 +13,13 @@ ONLINE_NODES = 24  # with a pod of an online service
 YARN_NODES = ["database-006", "database-012", "database-018", "database-024"]
 CONTESTED = "database-024"  # another program sets its total at the ResourceManager
 SILENT = "web-017"  # no agent reported yet
+DEAD = "web-029"  # its agent ended an hour ago
+NEW_KERNEL, NEW_KERNEL_NODES = "6.12.9-amd64", ("web-011", "database-012")  # its memory.low has no effect
 OFF = "web-005"  # switched off by its label
 
 SETTINGS = """schema: 1
 mode: enforce
+profiles: {learn: true, sampleEvery: 1s, storeEvery: 1s}
 calendars:
 - name: nights
   zone: UTC
@@ -91,7 +94,8 @@ def report(api: Api, name: str, number: int) -> None:
     except urllib.error.HTTPError as error:
         if error.code != 409:  # the manager makes it too
             raise
-    api.status(f"{path}/{name}", {"updateTime": now(), "nodeMetric": metric, "podsMetric": pods})
+    told = now() if name != DEAD else (datetime.now(timezone.utc) - timedelta(hours=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    api.status(f"{path}/{name}", {"updateTime": told, "nodeMetric": metric, "podsMetric": pods})
 
 
 def names(count: int = NODES) -> list[str]:
@@ -140,7 +144,7 @@ def fill(api: Api, count: int = NODES) -> None:
         labels = {"role": name.split("-")[0], **({"tidemark.io/state": "off"} if name == OFF else {})}
         api.call("POST", "/api/v1/nodes", {"metadata": {"name": name, "labels": labels}})
         amounts = {"cpu": "32", "memory": "128Gi", "pods": "110"}
-        info = {"kernelVersion": "6.1.0-18-amd64", "osImage": "Debian GNU/Linux 12", "architecture": "amd64", "containerRuntimeVersion": "containerd://1.6.20", "kubeletVersion": "v1.34.2", "operatingSystem": "linux", "machineID": "", "systemUUID": "", "bootID": "", "kubeProxyVersion": ""}
+        info = {"kernelVersion": NEW_KERNEL if name in NEW_KERNEL_NODES else "6.1.0-18-amd64", "osImage": "Debian GNU/Linux 12", "architecture": "amd64", "containerRuntimeVersion": "containerd://1.6.20", "kubeletVersion": "v1.34.2", "operatingSystem": "linux", "machineID": "", "systemUUID": "", "bootID": "", "kubeProxyVersion": ""}
         ready = [{"type": "Ready", "status": "True", "reason": "KubeletReady", "lastTransitionTime": now()}]
         api.status(f"/api/v1/nodes/{name}", {"capacity": amounts, "allocatable": amounts, "conditions": ready, "nodeInfo": info})
         if name != SILENT:
@@ -169,7 +173,8 @@ def platform(api: Api) -> None:
     lease = {"holderIdentity": "tidemark-manager-0", "leaseDurationSeconds": 3600, "renewTime": now().replace("Z", ".000000Z"), "acquireTime": now().replace("Z", ".000000Z"), "leaseTransitions": 2}
     api.call("POST", "/apis/coordination.k8s.io/v1/namespaces/koordinator-system/leases", {"metadata": {"name": "koordinator-manager"}, "spec": lease})
     for number, name in enumerate(names()[:40], 1):
-        message = "suppress: enforce (1 limit)" + ("; kernel files cpu.idle: refused by the kernel" if number % 5 == 0 else "")
+        files = "effective: cpu.idle; no effect: memory.low" if name in NEW_KERNEL_NODES else "effective: cpu.idle, memory.low; refused: io.weight"
+        message = "cpuSuppress: enforce (1 file)" + (f"; kernel files {files}" if number % 5 == 0 or name in NEW_KERNEL_NODES else "")
         condition = {"type": "TidemarkIsolation", "status": "True", "reason": "Enforcing", "message": message, "lastTransitionTime": now()}
         api.call("PATCH", f"/api/v1/nodes/{name}/status", {"status": {"conditions": [condition]}}, "application/strategic-merge-patch+json")
 

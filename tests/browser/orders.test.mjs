@@ -292,6 +292,35 @@ describe("the console in a cluster", () => {
   });
 });
 
+describe("several nodes", () => {
+  const card = (page, title) => page.locator(".card", { has: page.locator("h2", { hasText: title }) });
+
+  test("leave at once: chosen, off, with proof on each; and are on again", async () => {
+    await fresh();
+    const page = await open("/join");
+    for (const name of ["browser-web-4", "browser-web-5", "browser-web-6", "browser-database-4"]) await card(page, "Not in yet").getByRole("checkbox", { name: `Choose ${name}` }).check();
+    await accessible(page, "chosen nodes");
+    await card(page, "Chosen: 4").getByRole("button", { name: "Off…" }).click();
+    await dialog(page).getByRole("radio", { name: /evict running/ }).check();
+    await dialog(page).getByRole("textbox", { name: /Reason/ }).fill("these machines leave");
+    await dialog(page).getByRole("button", { name: "Next" }).click();
+    await dialog(page).getByRole("textbox", { name: /Type 4/ }).fill("4");
+    await dialog(page).getByRole("button", { name: "Switch off and evict" }).click();
+    await dialog(page).locator(".step.done", { hasText: "Proof: on 4 of 4 nodes" }).waitFor();
+    await dialog(page).getByRole("button", { name: "Close" }).click();
+    await page.locator(".eviction", { hasText: "4 nodes" }).waitFor();
+    assert.equal(await card(page, "Draining and off").locator("tbody tr", { hasText: "yes" }).count(), 4, "nothing is left on each");
+    await screenshot(page, "several-left");
+    await card(page, "Chosen: 4").getByRole("button", { name: "On…" }).click();
+    await dialog(page).getByRole("textbox", { name: /Reason/ }).fill("they are back");
+    await dialog(page).getByRole("button", { name: "Next" }).click();
+    await dialog(page).getByRole("textbox", { name: /Type 4/ }).fill("4");
+    await dialog(page).getByRole("button", { name: "Switch on", exact: true }).click();
+    await dialog(page).locator(".step.done", { hasText: "in state on: 4 of 4" }).waitFor();
+    await close(page);
+  });
+});
+
 describe("offline work", () => {
   test("a class is switched off and on again, by keyboard", async () => {
     await fresh();
@@ -309,7 +338,15 @@ describe("offline work", () => {
     const spark = page.locator(".card").first().locator("tbody tr", { hasText: "spark" });
     await spark.filter({ hasText: "off on 12 nodes" }).waitFor();
     assert.deepEqual(new Set((await states()).state), new Set(["on"]), "the nodes sell to other classes");
+    // A person may be faster than the preview: it is not asked for once the order is given.
+    const previews = [];
+    await page.route("**/api/v1/orders", (route) => {
+      const { dryRun, verb } = route.request().postDataJSON();
+      if (!dryRun || verb !== "on") return route.continue();
+      previews.push(route);
+    });
     await page.getByRole("button", { name: "Switch class spark on" }).click();
+    for (const deadline = Date.now() + PATIENCE_MS; previews.length === 0 && Date.now() < deadline; ) await page.waitForTimeout(50);
     await dialog(page).getByRole("textbox", { name: /Reason/ }).fill("mended");
     await dialog(page).getByRole("button", { name: "Next" }).click();
     await dialog(page).getByRole("textbox", { name: /Type spark/ }).fill("spark");
@@ -317,7 +354,11 @@ describe("offline work", () => {
     await dialog(page).locator(".step.done", { hasText: "Nodes marked: 12 of 12" }).waitFor();
     await dialog(page).getByRole("button", { name: "Close" }).click();
     await spark.filter({ hasNotText: "off on" }).waitFor();
-    await close(page, /400/); // seen in one of two runs; its cause is not known (tests/unsteady.txt)
+    for (const each of previews) {
+      await each.continue().catch(() => {}); // the page has given it up
+      assert.equal(await each.request().response(), null, "no preview after the order");
+    }
+    await close(page);
   });
 
   test("one task is ended in two steps, and counted with the core-hours that it loses", async () => {

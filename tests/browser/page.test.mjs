@@ -4,14 +4,16 @@
 // TIDEMARK_CHROMIUM      the browser
 // TIDEMARK_MODULES       the directory of node_modules
 // TIDEMARK_SCREENSHOTS   where screenshots go
+// TIDEMARK_TOKEN         of the API server: the page must not have it
 // TIDEMARK_DOC_IMAGES    where one picture of each page goes, for docs/; not set: none is made
 import assert from "node:assert/strict";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { docImage } from "./doc_image.mjs";
 
-const { TIDEMARK_CONSOLE_URL: URL_OF_CONSOLE, TIDEMARK_CHROMIUM, TIDEMARK_MODULES, TIDEMARK_SCREENSHOTS, TIDEMARK_DOC_IMAGES } = process.env;
+const { TIDEMARK_CONSOLE_URL: URL_OF_CONSOLE, TIDEMARK_CHROMIUM, TIDEMARK_MODULES, TIDEMARK_SCREENSHOTS, TIDEMARK_TOKEN } = process.env;
 const require = createRequire(join(TIDEMARK_MODULES, "package.json"));
 const { chromium } = require("playwright-core");
 const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
@@ -27,10 +29,11 @@ before(async () => {
 after(() => browser?.close());
 
 // A page with its errors and its requests watched.
-async function open(path, { locale = "en-GB", dark = false, width = 1280, height = 900 } = {}) {
+async function open(path, { locale = "en-GB", dark = false, width = 1280, height = 900, clock = false } = {}) {
   const context = await browser.newContext({ locale, colorScheme: dark ? "dark" : "light", viewport: { width, height }, bypassCSP: false });
   const page = await context.newPage();
   page.setDefaultTimeout(PATIENCE_MS);
+  if (clock) await page.clock.install();
   page.problems = [];
   page.on("console", (message) => ["error", "warning"].includes(message.type()) && page.problems.push(message.text()));
   page.on("pageerror", (error) => page.problems.push(String(error)));
@@ -63,25 +66,6 @@ async function screenshot(page, name) {
   await page.screenshot({ path: join(TIDEMARK_SCREENSHOTS, `${name}.png`), fullPage: true });
 }
 
-// What the first screen of a page shows, as a small WebP. The browser itself converts it.
-async function docImage(page, name) {
-  if (!TIDEMARK_DOC_IMAGES) return;
-  mkdirSync(TIDEMARK_DOC_IMAGES, { recursive: true });
-  const png = (await page.screenshot()).toString("base64");
-  const blank = await page.context().newPage();
-  const webp = await blank.evaluate(async (data) => {
-    const image = new Image();
-    image.src = `data:image/png;base64,${data}`;
-    await image.decode();
-    const canvas = document.createElement("canvas");
-    [canvas.width, canvas.height] = [image.width, image.height];
-    canvas.getContext("2d").drawImage(image, 0, 0);
-    return canvas.toDataURL("image/webp", 0.6).split(",")[1];
-  }, png);
-  await blank.close();
-  writeFileSync(join(TIDEMARK_DOC_IMAGES, `${name}.webp`), Buffer.from(webp, "base64"));
-}
-
 describe("the page Now", () => {
   test("shows the nodes and sums of the cluster", async () => {
     const page = await open("/");
@@ -103,6 +87,17 @@ describe("the page Now", () => {
     await row.waitFor();
     assert.match(await row.innerText(), /no report/);
     assert.match(await row.locator("td").nth(3).innerText(), /unknown/);
+    await close(page);
+  });
+
+  test("shows a node whose agent ended as unknown, with the age of its last report", async () => {
+    const page = await open("/?view=table&q=web-029");
+    const row = page.locator("tbody tr");
+    await row.filter({ hasText: "stale" }).waitFor();
+    assert.match(await row.locator("td").nth(3).innerText(), /unknown/);
+    await page.goto(`${origin}/nodes/web-029`);
+    await page.locator(".facts", { hasText: /stale[\s\S]*(1 h|\d+ min) ago/ }).waitFor();
+    assert.match(await page.locator(".pair").first().innerText(), /Online\s+unknown/);
     await close(page);
   });
 
@@ -180,6 +175,9 @@ describe("other pages", () => {
     await page.locator("tbody", { hasText: "task-101" }).waitFor();
     await page.getByRole("button", { name: "Memory", exact: true }).click();
     await page.locator(".waterfall", { hasText: "GiB" }).waitFor();
+    const silent = await open("/nodes/web-017");
+    await silent.locator(".problem", { hasText: "fix" }).first().waitFor();
+    await close(silent);
     await docImage(page, "node");
     await screenshot(page, "node-light");
     await close(page);
@@ -191,6 +189,10 @@ describe("other pages", () => {
     await page.locator("h1", { hasText: "web" }).waitFor();
     await page.locator(".uplot canvas").waitFor();
     assert.match(await page.locator(".changes").innerText(), /night \(open\)/);
+    const day = page.locator(".card", { has: page.locator("h2", { hasText: "The last day" }) });
+    await day.locator(".uplot canvas").waitFor();
+    const history = await (await fetch(`${origin}/api/v1/history?pool=web`)).json();
+    assert.ok(history.cpu.sold.at(-1) > 0 && history.stepSeconds === 60);
     await docImage(page, "pool");
     await screenshot(page, "pool-light");
     await close(page);
@@ -238,6 +240,11 @@ describe("other pages", () => {
     await pod.waitFor();
     await page.getByText("no record here").first().waitFor();
     assert.match(await pod.innerText(), /unknown/);
+    // The manager learns the profile of the workload from the reports of agents.
+    await page.getByRole("img", { name: /CPU by hour of the day; the largest p95 is \d+\.?\d* cores/ }).first().waitFor();
+    await page.getByText("As a table").click();
+    assert.match(await page.locator("details tr", { hasText: `${String(new Date().getUTCHours()).padStart(2, "0")}:00` }).innerText(), /\d+\.\d+\s+\d+\.\d+/);
+    await screenshot(page, "online-workload");
     await page.goto(`${origin}/online?workload=shop/Deployment/gone`);
     await page.getByText("This workload has no pod any more").waitFor();
     await close(page);
@@ -314,9 +321,23 @@ describe("other pages", () => {
     const page = await open("/platform");
     await page.locator("table", { hasText: "tidemark-agent-2" }).waitFor();
     const text = await page.locator("main").innerText();
-    for (const word of ["0.1.0", "tidemark-manager-0", "6.1", "cpu.idle: refused by the kernel", "no agent reported", "No webhook of Tidemark is registered"]) assert.ok(text.includes(word), word);
+    for (const word of ["0.1.0", "tidemark-manager-0", "6.1", "6.12", "effective: cpu.idle, memory.low; refused: io.weight", "no agent reported", "No webhook of Tidemark is registered"]) assert.ok(text.includes(word), word);
+    const lost = page.locator(".card", { has: page.locator("h2", { hasText: "Lost with a newer kernel" }) });
+    assert.match(await lost.innerText(), /memory\.low[\s\S]*6\.12 cannot use, and agents on 6\.1 can/);
     await docImage(page, "platform");
     await screenshot(page, "platform-light");
+    await close(page);
+  });
+
+  test("a support bundle holds what the pages show, and no secret", async () => {
+    const page = await open("/platform");
+    const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Download" }).click()]);
+    const text = readFileSync(await file.path(), "utf8");
+    const bundle = JSON.parse(text);
+    assert.equal(bundle.summary.sums.nodes, 240);
+    assert.ok(bundle.decisions.decisions.length > 0 && bundle.platform.kernels.length === 2 && bundle.settings.revisions.length >= 2);
+    assert.doesNotMatch(text, new RegExp(TIDEMARK_TOKEN), "the token of the API server");
+    assert.doesNotMatch(text, /BEGIN [A-Z ]*(KEY|CERTIFICATE)/);
     await close(page);
   });
 
@@ -340,6 +361,7 @@ describe("other pages", () => {
     await off.waitFor();
     assert.match(await off.innerText(), /no$/, "its task still runs");
     assert.equal(await card("Draining and off").locator("tbody tr").count(), 1);
+    assert.equal(await page.getByRole("checkbox").count(), 0, "a read-only console gives no order");
     await docImage(page, "join");
     await screenshot(page, "join-light");
     await close(page);
@@ -368,11 +390,47 @@ describe("a change in the cluster", () => {
   });
 });
 
+describe("a page that loses the console", () => {
+  const change = (method) => fetch(process.env.TIDEMARK_CHANGE_URL, { method });
+
+  test("says for how long the connection is lost, and then shows what happened meanwhile", async () => {
+    const page = await open("/", { clock: true });
+    await ready(page);
+    await page.context().setOffline(true);
+    await page.clock.fastForward("05:00");
+    await page.locator(".warnings", { hasText: /connection lost, data is (5 min|3\d\d s) old/ }).waitFor();
+    await page.locator(".count", { hasText: "240" }).waitFor();
+    await change("POST");
+    await page.context().setOffline(false);
+    await page.clock.runFor(5000);
+    await page.locator(".count", { hasText: "241" }).waitFor();
+    await page.locator(".connection-live").waitFor();
+    assert.equal(await page.locator(".warnings p").count(), 0);
+    await change("DELETE");
+    await page.locator(".count", { hasText: "240" }).waitFor();
+    page.problems = page.problems.filter((each) => !/ERR_INTERNET_DISCONNECTED/.test(each));
+    await close(page);
+  });
+
+  test("connects anew after the machine slept", async () => {
+    const page = await open("/", { clock: true });
+    await ready(page);
+    const [again] = await Promise.all([page.waitForRequest(/api\/v1\/stream/), page.clock.fastForward("08:00:00")]);
+    assert.ok(again);
+    await page.locator(".connection-live").waitFor();
+    await change("POST");
+    await page.locator(".count", { hasText: "241" }).waitFor();
+    await change("DELETE");
+    await page.locator(".count", { hasText: "240" }).waitFor();
+    await close(page);
+  });
+});
+
 describe("both languages and themes", () => {
   for (const dark of [false, true]) {
     for (const locale of ["en-GB", "zh-CN"]) {
       test(`axe finds nothing: ${locale}, ${dark ? "dark" : "light"}`, async () => {
-        for (const path of ["/", "/?view=table", "/nodes/web-100", "/pools", "/pools/web", "/offline", "/online", "/online?workload=shop/Deployment/web", "/decisions?range=all", "/settings", "/calendar?pool=database", "/platform", "/yarn", "/join"]) {
+        for (const path of ["/", "/?view=table", "/nodes/web-100", "/pools", "/pools/web", "/offline", "/online", "/online?workload=shop/Deployment/web", "/decisions?range=all", "/settings", "/calendar?pool=database", "/platform", "/yarn", "/spark", "/join"]) {
           const page = await open(path, { locale, dark });
           await page.locator(".card").first().waitFor();
           if (/online|decisions|settings|calendar|platform|yarn|join/.test(path)) await page.locator("table:visible").first().waitFor();
@@ -428,7 +486,7 @@ describe("both languages and themes", () => {
   });
 
   test("nothing is wider than a screen of 320 px", async () => {
-    for (const path of ["/", "/?view=table", "/nodes/web-100", "/pools/web", "/offline", "/online", "/online?workload=shop/Deployment/web", "/decisions?range=all", "/settings", "/calendar?pool=database", "/platform", "/yarn", "/join"]) {
+    for (const path of ["/", "/?view=table", "/nodes/web-100", "/pools/web", "/offline", "/online", "/online?workload=shop/Deployment/web", "/decisions?range=all", "/settings", "/calendar?pool=database", "/platform", "/yarn", "/spark", "/join"]) {
       const page = await open(path, { width: 320, height: 700 });
       await page.locator(".card").first().waitFor();
       if (path === "/") await ready(page);

@@ -65,7 +65,7 @@ class Console(unittest.TestCase):
         screenshots.mkdir(parents=True, exist_ok=True)
         environment = {
             **os.environ, "TIDEMARK_CONSOLE_URL": self.url, "TIDEMARK_CHANGE_URL": f"http://127.0.0.1:{server.server_port}/",
-            "TIDEMARK_CHROMIUM": shutil.which("chromium") or "chromium",
+            "TIDEMARK_TOKEN": api.token, "TIDEMARK_CHROMIUM": shutil.which("chromium") or "chromium",
         }
         done = subprocess.run(
             ["node", "--test", "--test-reporter=spec", "--test-concurrency=1", HERE / "page.test.mjs"], stdin=subprocess.DEVNULL, capture_output=True, text=True, env=environment, timeout=LIMIT_S

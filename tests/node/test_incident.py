@@ -2,14 +2,16 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
 import unittest
+import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from cluster.tidemark_process import wait_for
+from cluster.tidemark_process import Component, wait_for
 from node.evicting import LIMIT_S, Evicting
 from node.test_agent import tearDownModule  # noqa: F401
 from support.node import pods
@@ -86,6 +88,24 @@ class Incident(Evicting):
         path = Path(self.state) / "learned/record.jsonl"
         return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
+    def the_console_shows_the_same(self, ended: dict) -> None:
+        console = Component("console", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"], "--listen", "127.0.0.1:0", "--agent-dir", f"{self.state}/learned")
+        self.addCleanup(console.stop)
+        url = wait_for(lambda: re.search(r"^console +(http://\S+)$", console.log, re.M), "the address of the console", console)[1]
+
+        def ask(path: str) -> dict:
+            with urllib.request.urlopen(f"{url}api/v1/past/{path}", timeout=60) as answer:
+                return json.loads(answer.read())
+
+        shown = ask("incident?namespace=default&name=going")
+        self.assertEqual((ended["verdict"], ended["task"]), (shown["verdict"], shown["task"]))
+        self.assertIn("TM-EVICT-001", {deed["reason"] for deed in shown["deeds"]})
+        records = ask(f"record?node={self.node.name}")["records"]
+        self.assertGreaterEqual(len(records), 2)
+        self.assertTrue(any(task["name"] == "held" and task["throttled"] > 100 for record in records for task in record["tasks"]), records)
+        self.assertTrue(all(record["used"] > 0 for record in records), records)
+        console.stop()
+
     def test_the_cause_of_each_slowdown_is_named(self):
         enforced = ("batchLimits", "eviction")
         self.say({}, modes={each: "enforce" for each in enforced})
@@ -109,6 +129,7 @@ class Incident(Evicting):
         self.assertFalse({"ended", "narrowed", "heldByOurs", "offlineLimited"} & self.facts(web), web["findings"])
         self.assertEqual(self.node.name, web["node"])
         self.assertEqual("cannotTell", self.incident("nobody")["verdict"])
+        self.the_console_shows_the_same(ended)
 
         self.collector.down = False
         wait_for(lambda: any('"TM-EVICT-001"' in line for line in self.collector.lines) and len([line for line in self.collector.lines if '"tasks"' in line]) > had, "all records at the collector", self.agent, 6 * LIMIT_S)

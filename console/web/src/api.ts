@@ -2,8 +2,8 @@
 import { useEffect, useState } from "preact/hooks";
 import type { Problem, Unknown } from "@api";
 
-export async function read<T>(path: string, signal?: AbortSignal): Promise<T> {
-  const answer = await fetch(path, { headers: { accept: "application/json" }, signal: signal ?? null });
+export async function read<T>(path: string, signal?: AbortSignal, headers: Record<string, string> = {}): Promise<T> {
+  const answer = await fetch(path, { headers: { accept: "application/json", ...headers }, signal: signal ?? null });
   if (!answer.ok) {
     let detail = `${answer.status} ${answer.statusText}`;
     try {
@@ -24,9 +24,9 @@ export class Refused extends Error {
 }
 
 // A write. The header shows the server that the page itself sends it.
-async function write<T>(method: string, path: string, body: unknown, more: Record<string, string>): Promise<T> {
+async function write<T>(method: string, path: string, body: unknown, more: Record<string, string>, signal: AbortSignal | null = null): Promise<T> {
   const headers = { "content-type": "application/json", accept: "application/json", "x-tidemark-console": "1", ...more };
-  const answer = await fetch(path, { method, headers, body: JSON.stringify(body) });
+  const answer = await fetch(path, { method, headers, body: JSON.stringify(body), signal });
   if (answer.ok) return (await answer.json()) as T;
   let problem: Problem | null = null;
   try {
@@ -37,6 +37,8 @@ async function write<T>(method: string, path: string, body: unknown, more: Recor
   throw new Refused(problem?.detail ?? `${answer.status} ${answer.statusText}`, problem?.field ?? "", answer.status, problem);
 }
 export const send = <T>(path: string, body: unknown, key?: string) => write<T>("POST", path, body, key ? { "idempotency-key": key } : {});
+// A dry run that `signal` ends.
+export const tryOut = <T>(path: string, body: object, signal: AbortSignal) => write<T>("POST", path, { ...body, dryRun: true }, {}, signal);
 // Only if what `path` answers still has this hash.
 export const replace = <T>(path: string, body: unknown, hash: string) => write<T>("PUT", path, body, { "if-match": `"${hash}"` });
 
@@ -49,14 +51,14 @@ export function known<T extends object>(answer: T | Unknown | null): { value: T 
 export type Loaded<T> = { value: T | null; error: string | null; at: number };
 
 // What `path` answers, read again each `every` ms. The last good answer stays while a later read fails.
-export function useRead<T>(path: string, every: number): Loaded<T> {
+export function useRead<T>(path: string, every: number, headers?: Record<string, string>): Loaded<T> {
   const [loaded, setLoaded] = useState<Loaded<T> & { path: string }>({ value: null, error: null, at: 0, path });
   useEffect(() => {
     const abort = new AbortController();
     let timer: ReturnType<typeof setTimeout>;
     const next = async () => {
       try {
-        const value = await read<T>(path, abort.signal);
+        const value = await read<T>(path, abort.signal, headers);
         setLoaded({ value, error: null, at: Date.now(), path });
       } catch (error) {
         if (abort.signal.aborted) return;
@@ -70,6 +72,6 @@ export function useRead<T>(path: string, every: number): Loaded<T> {
       abort.abort();
       clearTimeout(timer);
     };
-  }, [path, every]);
+  }, [path, every, headers]);
   return loaded;
 }

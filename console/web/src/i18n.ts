@@ -3,13 +3,17 @@
 import { computed, signal } from "@preact/signals";
 import { loginEn, loginZh } from "./texts_login";
 import { ordersEn, ordersZh } from "./texts_orders";
+import { pagesEn, pagesZh } from "./texts_pages";
 import { settingsEn, settingsZh } from "./texts_settings";
+import { sparkEn, sparkZh } from "./texts_spark";
 import { workEn, workZh } from "./texts_work";
 
 const en = {
   ...loginEn,
   ...ordersEn,
+  ...pagesEn,
   ...settingsEn,
+  ...sparkEn,
   ...workEn,
   now: "Now",
   pools: "Pools",
@@ -310,7 +314,9 @@ type Texts = Record<Key, string>;
 const zh: Texts = {
   ...loginZh,
   ...ordersZh,
+  ...pagesZh,
   ...settingsZh,
+  ...sparkZh,
   ...workZh,
   now: "现状",
   pools: "资源池",

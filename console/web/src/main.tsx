@@ -16,6 +16,7 @@ import { Online } from "./pages/online";
 import { Platform } from "./pages/platform";
 import { PoolPage, Pools } from "./pages/pools";
 import { Settings } from "./pages/settings";
+import { Spark } from "./pages/spark";
 import { Yarn } from "./pages/yarn";
 import { Title } from "./parts";
 import { FURTHER, path, startRouter, type Further } from "./router";
@@ -23,7 +24,7 @@ import { Search, searching } from "./search";
 import { EndDialog } from "./task_end";
 import { connect, connection, lastFrame, summary, tick } from "./store";
 
-const FURTHER_PAGES: Record<Further, ComponentType> = { "/online": Online, "/yarn": Yarn, "/decisions": Decisions, "/settings": Settings, "/calendar": Calendar, "/join": Join, "/platform": Platform };
+const FURTHER_PAGES: Record<Further, ComponentType> = { "/online": Online, "/yarn": Yarn, "/spark": Spark, "/decisions": Decisions, "/settings": Settings, "/calendar": Calendar, "/join": Join, "/platform": Platform };
 
 type Theme = "light" | "dark";
 const storedTheme = localStorage.getItem("tidemark-theme");

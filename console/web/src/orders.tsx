@@ -4,7 +4,7 @@ import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Eviction, NodeLeft, NodeRow, Order, OrderAnswer, OrderRequest, Preview } from "@api";
-import { Refused, read, send } from "./api";
+import { Refused, read, send, tryOut } from "./api";
 import { change } from "./change";
 import { age, amountWithUnit, bytes, cores, number, serverNow, t, type Key } from "./i18n";
 import { Card, Words } from "./parts";
@@ -22,6 +22,8 @@ const POLL_MS = 1000;
 const STOPPED_SECONDS = 20; // a running command stores its progress every five seconds
 const FINISHED_SHOWN_SECONDS = 3600;
 const NODES_LEFT_SHOWN = 20;
+const NODES_NAMED = 3;
+export const NODES_OF_ORDER_MAX = 1000; // the API takes no more names at once
 
 export function ask(verb: Verb, target: Target, evict = false, reason = "") {
   asked.value = { verb, target, evict, reason };
@@ -29,7 +31,7 @@ export function ask(verb: Verb, target: Target, evict = false, reason = "") {
 
 function targetText(target: Target): string {
   if (target.scope === "pool") return t("scopePool", { name: target.pool });
-  if (target.scope === "node") return t("scopeNode", { name: target.nodes.join(" ") });
+  if (target.scope === "node") return target.nodes.length > NODES_NAMED ? t("scopeNodes", { n: number(target.nodes.length) }) : t("scopeNode", { name: target.nodes.join(" ") });
   return target.workClass ? t("scopeClass", { name: target.workClass }) : t("scopeCluster");
 }
 
@@ -54,7 +56,8 @@ function rowsOf(target: Target): NodeRow[] {
 // The word to type before an order that concerns many nodes.
 function wordToType(target: Target): string | null {
   if (target.scope === "cluster") return target.workClass ?? "cluster";
-  return target.scope === "pool" ? target.pool : null;
+  if (target.scope === "pool") return target.pool;
+  return target.nodes.length > NODES_NAMED ? String(target.nodes.length) : null;
 }
 
 export function OrderButtons({ target }: { target: Target }) {
@@ -323,6 +326,8 @@ function Form({ of, close }: { of: Asked; close: () => void }) {
   const [error, setError] = useState<{ field: string; text: string } | null>(null);
   const [sending, setSending] = useState(false);
   const key = useRef("");
+  // Ends the preview. A dry run after the order would find nothing left to change, which the API refuses.
+  const endPreview = useRef(() => {});
   const ids = useId();
   const heading = useRef<HTMLHeadingElement>(null);
 
@@ -338,16 +343,19 @@ function Form({ of, close }: { of: Asked; close: () => void }) {
     ...(lasts === "0" ? {} : { lastsSeconds: Number(lasts) }),
   });
   useEffect(() => {
-    if (order) return;
+    const abort = new AbortController();
     const timer = setTimeout(async () => {
       try {
-        setPreview(await send<Preview>("/api/v1/orders", { ...request(), dryRun: true }));
+        setPreview(await tryOut<Preview>("/api/v1/orders", request(), abort.signal));
         setError((before) => (before?.field === "" ? null : before));
       } catch (failure) {
-        setError({ field: "", text: t("refused", { why: (failure as Error).message }) });
+        if (!abort.signal.aborted) setError({ field: "", text: t("refused", { why: (failure as Error).message }) });
       }
     }, PREVIEW_DELAY_MS);
-    return () => clearTimeout(timer);
+    return (endPreview.current = () => {
+      clearTimeout(timer);
+      abort.abort();
+    });
   }, [verb, evict]);
   // At once: a later focus would take it from a field that the person already types into.
   useLayoutEffect(() => heading.current?.focus(), [step, order !== null]);
@@ -363,6 +371,7 @@ function Form({ of, close }: { of: Asked; close: () => void }) {
     setStep("confirm");
   };
   const give = async () => {
+    endPreview.current();
     setSending(true);
     setError(null);
     try {

@@ -5,6 +5,7 @@ import { signal } from "@preact/signals";
 export const FURTHER = [
   { path: "/online", key: "onlineServices" },
   { path: "/yarn", key: "yarn" },
+  { path: "/spark", key: "spark" },
   { path: "/decisions", key: "decisions" },
   { path: "/settings", key: "settings" },
   { path: "/calendar", key: "calendar" },

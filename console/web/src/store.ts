@@ -1,6 +1,6 @@
 // What the page knows of the cluster: the snapshot and the deltas of the event stream, nodes as columns.
 import { computed, signal } from "@preact/signals";
-import { NODE_COLUMNS, type Delta, type Eviction, type NodeRow, type Problems, type Snapshot, type Summary } from "@api";
+import { NODE_COLUMNS, type Delta, type Eviction, type Finding, type NodeRow, type Problems, type Snapshot, type Summary } from "@api";
 import { serverOffset } from "./i18n";
 
 export const summary = signal<Summary | null>(null);
@@ -47,6 +47,12 @@ function sortKey(text: string): string {
   }
   return key;
 }
+
+// Findings of the doctor that name the node and need attention. A finding about many nodes names some of them.
+export function findingsOf(node: string): Finding[] {
+  return (problems.value?.findings ?? []).filter((each) => each.severity !== "ok" && each.groups.some((group) => group.names.includes(node)));
+}
+
 export function compare(a: string, b: string): number {
   const [x, y] = [sortKey(a), sortKey(b)];
   return x < y ? -1 : x > y ? 1 : 0;

@@ -1,19 +1,64 @@
-// Join and leave: nodes whose agent never reported, nodes that are only observed, and nodes that drain or are off with
-// what is left on them; and what the doctor found that prevents offline work.
+// Join and leave: nodes whose agent never reported, nodes that are only observed, nodes that sell, and nodes that drain
+// or are off with what is left on them. Several nodes can be chosen for one order.
+import { signal } from "@preact/signals";
 import type { NodeRow } from "@api";
-import { age, number, t } from "../i18n";
-import { Amount, Card, ReportMark, State, Title } from "../parts";
+import { age, number, t, type Key } from "../i18n";
+import { Evictions, NODES_OF_ORDER_MAX, OrderButtons } from "../orders";
+import { Amount, Card, ReportMark, State, Title, Words } from "../parts";
 import { nodePath, poolPath } from "../router";
-import { nodes, summary, tick } from "../store";
+import { findingsOf, nodes, problems, summary, tick } from "../store";
 import { Table, type Column } from "../table";
 import { Problems } from "./now";
 
+const chosen = signal<ReadonlySet<string>>(new Set());
+
+function choose(names: string[], on: boolean) {
+  const next = new Set(chosen.value);
+  for (const name of names) {
+    if (!on) next.delete(name);
+    else if (next.size < NODES_OF_ORDER_MAX) next.add(name);
+  }
+  chosen.value = next;
+}
+
+function DoctorOf({ name }: { name: string }) {
+  if (!problems.value) return <span class="unknown">{t("unknown")}</span>;
+  const found = findingsOf(name);
+  if (found.length === 0) return <span class="note">{t("doctorNone")}</span>;
+  return (
+    <span class="wrap">
+      {found.map((each) => (
+        <span key={each.fact} class={`mark severity-${each.severity}`}>
+          <span aria-hidden="true">{each.severity === "bad" ? "▲" : "◆"}</span> {t(`severity_${each.severity}` as Key)}: {each.what}{" "}
+        </span>
+      ))}
+    </span>
+  );
+}
+
 function common(): Column<NodeRow>[] {
+  const picked = chosen.value;
+  const writes = summary.value?.readOnly === false;
   return [
-    { key: "name", title: t("node"), value: (row) => row.name, cell: (row) => <a href={nodePath(row.name)}>{row.name}</a> },
+    {
+      key: "name", title: t("node"), value: (row) => row.name,
+      cell: (row) => (
+        <span class="choose">
+          {writes && <input type="checkbox" aria-label={t("choose", { name: row.name })} checked={picked.has(row.name)} onChange={(event) => choose([row.name], event.currentTarget.checked)} />}
+          <a href={nodePath(row.name)}>{row.name}</a>
+        </span>
+      ),
+    },
     { key: "pool", title: t("pool"), value: (row) => row.pool, cell: (row) => <a href={poolPath(row.pool)}>{row.pool}</a> },
     { key: "state", title: t("state"), value: (row) => row.state, cell: (row) => <State state={row.state} /> },
     { key: "report", title: t("report"), value: (row) => row.report, cell: (row) => <><ReportMark report={row.report} /> {row.reported !== null && <span class="note">{age(row.reported)}</span>}</> },
+  ];
+}
+
+function joining(): Column<NodeRow>[] {
+  return [
+    ...common(),
+    { key: "doctor", title: t("doctorSays"), value: (row) => findingsOf(row.name).length, cell: (row) => <DoctorOf name={row.name} /> },
     { key: "cpu", title: `${t("capacity")} ${t("cpu")}`, number: true, value: (row) => row.cpuCapacity, cell: (row) => <Amount resource="cpu" value={row.cpuCapacity} /> },
     { key: "memory", title: `${t("capacity")} ${t("memory")}`, number: true, value: (row) => row.memoryCapacity, cell: (row) => <Amount resource="memory" value={row.memoryCapacity} /> },
   ];
@@ -25,12 +70,16 @@ function isEmpty(row: NodeRow): boolean | null {
   return row.tasks === 0 && row.cpuSold === 0 && row.memorySold === 0 && row.cpuOffered === 0 && row.memoryOffered === 0;
 }
 
+const amounts = (): Column<NodeRow>[] => [
+  { key: "offered", title: t("offered"), number: true, value: (row) => row.cpuOffered, cell: (row) => <Amount resource="cpu" value={row.cpuOffered} /> },
+  { key: "sold", title: t("sold"), number: true, value: (row) => row.cpuSold, cell: (row) => <Amount resource="cpu" value={row.cpuSold} /> },
+  { key: "tasks", title: t("tasks"), number: true, value: (row) => row.tasks, cell: (row) => (row.tasks === null ? <span class="unknown">{t("unknown")}</span> : number(row.tasks)) },
+];
+
 function leaving(): Column<NodeRow>[] {
   return [
-    ...common().slice(0, 4),
-    { key: "offered", title: t("offered"), number: true, value: (row) => row.cpuOffered, cell: (row) => <Amount resource="cpu" value={row.cpuOffered} /> },
-    { key: "sold", title: t("sold"), number: true, value: (row) => row.cpuSold, cell: (row) => <Amount resource="cpu" value={row.cpuSold} /> },
-    { key: "tasks", title: t("tasks"), number: true, value: (row) => row.tasks, cell: (row) => (row.tasks === null ? <span class="unknown">{t("unknown")}</span> : number(row.tasks)) },
+    ...common(),
+    ...amounts(),
     {
       key: "empty",
       title: t("isEmpty"),
@@ -49,11 +98,49 @@ function leaving(): Column<NodeRow>[] {
 }
 
 function Group(props: { title: string; help: string; rows: NodeRow[]; columns: Column<NodeRow>[]; known: boolean }) {
+  const writes = summary.value?.readOnly === false;
   return (
-    <Card title={props.title} side={props.known && <span class="note">{t("nodesCount", { n: number(props.rows.length) })}</span>}>
+    <Card
+      title={props.title}
+      side={
+        props.known && (
+          <div class="tools">
+            <span class="note">{t("nodesCount", { n: number(props.rows.length) })}</span>
+            {writes && props.rows.length > 0 && (
+              <button type="button" class="quiet" onClick={() => choose(props.rows.map((row) => row.name), true)}>
+                {t("chooseAll", { n: number(props.rows.length) })}
+              </button>
+            )}
+          </div>
+        )
+      }
+    >
       <p class="note lead">{props.help}</p>
       {!props.known && <p class="unknown">{t("unknown")}</p>}
       {props.known && props.rows.length > 0 && <Table label={props.title} columns={props.columns} rows={props.rows} rowKey={(row) => row.name} />}
+    </Card>
+  );
+}
+
+// Orders for the chosen nodes, and the stored progress of what drains.
+function Chosen() {
+  const names = [...chosen.value].filter((name) => nodes.value.some((row) => row.name === name)).sort();
+  if (summary.value?.readOnly !== false) return null;
+  return (
+    <Card
+      title={t("chosen", { n: number(names.length) })}
+      side={
+        names.length > 0 && (
+          <div class="tools">
+            <OrderButtons target={{ scope: "node", nodes: names }} />
+            <button type="button" class="quiet" onClick={() => (chosen.value = new Set())}>
+              {t("clearChoice")}
+            </button>
+          </div>
+        )
+      }
+    >
+      <p class="note"><Words text={t("chosenHelp")} /></p>
     </Card>
   );
 }
@@ -62,12 +149,17 @@ export function Join() {
   tick.value;
   const all = nodes.value;
   const read = (name: string) => summary.value?.sources.some((source) => source.name === name && source.read) ?? false;
+  const known = read("nodes") && read("settings");
   return (
     <>
       <Title>{t("join")}</Title>
-      <Group title={t("notIn")} help={t("notInHelp")} rows={all.filter((row) => row.report === "missing" && row.state !== "off")} columns={common()} known={read("nodes") && read("nodeMetrics")} />
-      <Group title={t("observed")} help={t("observedHelp")} rows={all.filter((row) => row.state === "observe")} columns={common()} known={read("nodes") && read("settings")} />
-      <Group title={t("leaving")} help={t("leavingHelp")} rows={all.filter((row) => row.state === "draining" || row.state === "off")} columns={leaving()} known={read("nodes") && read("settings")} />
+      <p class="note lead">{t("joinSteps")} {t("leaveSteps")}</p>
+      <Chosen />
+      <Evictions target={{ scope: "cluster" }} />
+      <Group title={t("notIn")} help={t("notInHelp")} rows={all.filter((row) => row.report === "missing" && row.state !== "off")} columns={joining()} known={read("nodes") && read("nodeMetrics")} />
+      <Group title={t("observed")} help={t("observedHelp")} rows={all.filter((row) => row.state === "observe")} columns={joining()} known={known} />
+      <Group title={t("leaving")} help={t("leavingHelp")} rows={all.filter((row) => row.state === "draining" || row.state === "off")} columns={leaving()} known={known} />
+      <Group title={t("selling")} help={t("sellingHelp")} rows={all.filter((row) => row.state === "on" && row.report !== "missing")} columns={[...common(), ...amounts()]} known={known} />
       <Problems title={t("preflight")} />
     </>
   );

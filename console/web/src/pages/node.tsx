@@ -7,8 +7,9 @@ import { Evictions, OrderButtons, useOrderKey, type Target } from "../orders";
 import { Bar, Card, Choice, Failure, Legend, ReportMark, State, Title, Words, rowBar } from "../parts";
 import { Plot } from "../plot";
 import { poolPath, query, setQuery } from "../router";
-import { nodeByName, tick } from "../store";
+import { findingsOf, nodeByName, tick } from "../store";
 import { Table, type Column } from "../table";
+import { Problem } from "./now";
 
 type Json = Record<string, unknown>;
 type Explained = "kubernetes.io/batch-cpu" | "kubernetes.io/batch-memory" | "kubernetes.io/mid-cpu" | "kubernetes.io/mid-memory";
@@ -341,6 +342,23 @@ function RecordCard({ name }: { name: string }) {
   );
 }
 
+// What the doctor found that names this node.
+function DoctorCard({ name }: { name: string }) {
+  const found = findingsOf(name);
+  return (
+    <Card title={t("doctorOf")} class="problems">
+      {found.length === 0 ? <p class="note">{t("doctorNone")}</p> : (
+        <ul>
+          {found.map((finding, i) => (
+            <Problem key={`${finding.fact}-${i}`} finding={finding} />
+          ))}
+        </ul>
+      )}
+      <p class="note"><Words text={t("doctorPart")} /></p>
+    </Card>
+  );
+}
+
 export function NodePage({ name }: { name: string }) {
   const { value: detail, error } = useRead<NodeDetail>(`/api/v1/nodes/${encodeURIComponent(name)}`, 3000);
   const target: Target = { scope: "node", nodes: [name] };
@@ -392,6 +410,7 @@ export function NodePage({ name }: { name: string }) {
       {detail && (
         <>
           <Why detail={detail} name={name} />
+          <DoctorCard name={name} />
           <Card title={t("tasksOf")}>
             {detail.tasks.length === 0 ? (
               <p class="note">{t("noTasks")}</p>

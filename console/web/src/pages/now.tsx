@@ -41,7 +41,7 @@ function Tank({ resource, sum, nodesKnown, nodesTotal }: { resource: Resource; s
 
 const SEVERITY_SHAPE = { bad: "▲", warn: "◆", ok: "✓" };
 
-function Problem({ finding }: { finding: Finding }) {
+export function Problem({ finding }: { finding: Finding }) {
   const names = finding.groups.flatMap((group) => group.names);
   return (
     <li class={`problem severity-${finding.severity}`}>
@@ -106,8 +106,9 @@ function Gain() {
   );
 }
 
-function HourOf({ resource }: { resource: Resource }) {
-  const { value } = useRead<History>("/api/v1/history", 5000);
+// Sums over time: of the cluster the last hour, of a pool the last day, with what is sold and idle.
+export function Uses({ resource, pool }: { resource: Resource; pool?: string }) {
+  const { value } = useRead<History>(pool === undefined ? "/api/v1/history" : `/api/v1/history?${new URLSearchParams({ pool })}`, pool === undefined ? 5000 : 30_000);
   const series = useMemo(() => {
     if (!value) return [];
     const of = value[resource];
@@ -120,14 +121,15 @@ function HourOf({ resource }: { resource: Resource }) {
       { label: t("offlineUse"), colour: "var(--offline)", fill: "var(--offline-soft)", values: total },
       { label: t("online"), colour: "var(--online)", fill: "var(--online-soft)", values: of.online.map((each) => (each === null ? null : each / scale)) },
       { label: t("waterLine"), colour: "var(--water)", dashed: true, values: of.line.map((each) => (each === null ? null : each / scale)) },
+      ...(pool === undefined ? [] : [{ label: t("sold"), colour: "var(--bad)", values: of.sold.map((each) => (each === null ? null : each / scale)) }]),
     ];
-  }, [value, resource]);
-  if (!value || value.at.length < 2) return <p class="note empty-plot">{t("historyEmpty")}</p>;
+  }, [value, resource, pool]);
+  if (!value || value.at.length < 2) return <p class="note empty-plot">{t(pool === undefined ? "historyEmpty" : "poolDayEmpty")}</p>;
   const capacity = value[resource].capacity.at(-1) ?? 0;
   return (
     <>
       <Plot
-        label={t("lastHour")}
+        label={t(pool === undefined ? "lastHour" : "poolDay")}
         at={value.at}
         series={series}
         height={260}
@@ -235,7 +237,7 @@ export function Now() {
       </Card>
       <div class="columns">
         <Card title={t("lastHour")} class="hour" side={<Choice label={t("resource")} value={resource} onChange={setResource} options={[{ value: "cpu", text: t("cpu") }, { value: "memory", text: t("memory") }]} />}>
-          <HourOf resource={resource} />
+          <Uses resource={resource} />
         </Card>
         <Problems title={t("problems")} />
       </div>

@@ -1,7 +1,8 @@
-// The platform: components and versions, leaders, certificates, what the console holds, and kernels with what their
-// agents report.
+// The platform: components and versions, leaders, certificates, what the console holds, kernels with what their agents
+// report and what a newer kernel lost; and a bundle of all this for support.
 import type { ComponentPods, KernelFamily, LeaderLease, Platform as PlatformAnswer, Source, TrustedAuthority } from "@api";
-import { useRead } from "../api";
+import { signal } from "@preact/signals";
+import { read, useRead } from "../api";
 import { age, duration, moment, number, serverNow, t, type Key } from "../i18n";
 import { Card, Failure, Title } from "../parts";
 import { nodePath } from "../router";
@@ -107,6 +108,81 @@ function Kernel({ family }: { family: KernelFamily }) {
   );
 }
 
+// "effective: cpu.idle; accepted: cpu.weight; no effect: memory.low" → the files that the agent can use.
+function usableFiles(text: string): string[] {
+  return text.split("; ").flatMap((part) => /^(?:effective|accepted): (.*)$/.exec(part)?.[1]?.split(", ") ?? []);
+}
+
+// Kernel files that no agent of a newer kernel family can use, and agents of the family before it can. A family counts if
+// an agent reports its files.
+export function lostFiles(kernels: KernelFamily[]): { newer: string; older: string; files: string[] }[] | null {
+  const reporting = kernels
+    .filter((family) => family.agents.some((group) => group.kernelFiles !== ""))
+    .sort((a, b) => a.family.localeCompare(b.family, "en", { numeric: true }))
+    .map((family) => ({ family: family.family, usable: new Set(family.agents.flatMap((group) => usableFiles(group.kernelFiles))) }));
+  if (reporting.length < 2) return null;
+  return reporting
+    .slice(1)
+    .map((newer, i) => ({ newer: newer.family, older: reporting[i]!.family, files: [...reporting[i]!.usable].filter((file) => !newer.usable.has(file)) }))
+    .filter((each) => each.files.length > 0);
+}
+
+function LostFiles({ kernels }: { kernels: KernelFamily[] }) {
+  const lost = lostFiles(kernels);
+  return (
+    <Card title={t("lostFiles")}>
+      {lost === null && <p class="note">{t("lostFilesOne")}</p>}
+      {lost?.length === 0 && <p class="note">{t("lostFilesNone")}</p>}
+      {lost?.map((each) => (
+        <p key={each.newer}>
+          <strong>{each.files.join(", ")}</strong> <span class="note">{t("lostFilesHelp", { newer: each.newer, older: each.older })}</span>
+        </p>
+      ))}
+    </Card>
+  );
+}
+
+// Answers of the API that hold no Secret, no token and no text of a pod.
+const BUNDLED = ["summary", "problems", "platform", "pools", "settings", "budgets", "orders", "yarn", "history", "decisions?limit=500"];
+const bundle = signal<{ missing: string[] } | "making" | null>(null);
+
+async function makeBundle() {
+  bundle.value = "making";
+  const parts: Record<string, unknown> = {};
+  const missing: string[] = [];
+  for (const path of BUNDLED) {
+    const name = path.replace(/\?.*/, "");
+    try {
+      parts[name] = await read<unknown>(`/api/v1/${path}`);
+    } catch (error) {
+      parts[name] = { unknown: (error as Error).message };
+      missing.push(name);
+    }
+  }
+  const url = URL.createObjectURL(new Blob([JSON.stringify({ schema: 1, made: new Date(serverNow() * 1000).toISOString(), ...parts }, null, 1)], { type: "application/json" }));
+  const link = Object.assign(document.createElement("a"), { href: url, download: "tidemark-support.json" });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(url), 60_000);
+  bundle.value = { missing };
+}
+
+function SupportBundle() {
+  const made = bundle.value;
+  return (
+    <Card
+      title={t("supportBundle")}
+      side={
+        <button type="button" class="order" disabled={made === "making"} onClick={() => void makeBundle()}>
+          {t("supportBundleMake")}
+        </button>
+      }
+    >
+      <p class="note">{t("supportBundleHelp")}</p>
+      <p role="status">{made === "making" ? t("loading") : made ? (made.missing.length > 0 ? t("supportBundleMissing", { what: made.missing.join(", ") }) : t("supportBundleMade")) : ""}</p>
+    </Card>
+  );
+}
+
 export function Platform() {
   const { value, error } = useRead<PlatformAnswer>("/api/v1/platform", 10_000);
   tick.value;
@@ -126,6 +202,8 @@ export function Platform() {
               <Kernel key={family.family} family={family} />
             ))}
           </Card>
+          <LostFiles kernels={value.kernels} />
+          <SupportBundle />
           <Card title={t("consoleItself")} side={<span class="note">{value.version}</span>}>
             <Table label={t("consoleItself")} columns={sourceColumns()} rows={summary.value?.sources ?? []} rowKey={(each) => each.name} />
           </Card>

@@ -1,10 +1,11 @@
 // Pools: their water lines now, and for one pool the next seven days.
-import { useMemo } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import type { Budgets, Line, OverrideReport, Pool, PoolDetail, Pools as PoolsAnswer } from "@api";
 import { useRead } from "../api";
 import { change } from "../change";
-import { age, amount, amountWithUnit, moment, number, percent, t, type Key } from "../i18n";
-import { Bar, Card, Failure, State, Title } from "../parts";
+import { age, amount, amountWithUnit, moment, number, percent, t, type Key, type Resource } from "../i18n";
+import { Uses } from "./now";
+import { Bar, Card, Choice, Failure, State, Title } from "../parts";
 import { Evictions, OrderButtons, useOrderKey, type Target } from "../orders";
 import { Plot } from "../plot";
 import { poolPath } from "../router";
@@ -180,6 +181,60 @@ function OverrideButtons({ pool }: { pool: Pool }) {
   );
 }
 
+// Use, what is sold, and what is idle below the line, over the day.
+function Day({ pool }: { pool: string }) {
+  const [resource, setResource] = useState<Resource>("cpu");
+  return (
+    <Card
+      title={t("poolDay")}
+      side={
+        <div class="tools">
+          <p class="states">
+            <span><span class="swatch swatch-online" aria-hidden="true" /> {t("online")}</span>
+            <span><span class="swatch swatch-offline" aria-hidden="true" /> {t("offlineUse")}</span>
+            <span><span class="swatch swatch-sold" aria-hidden="true" /> {t("sold")}</span>
+            <span><span class="swatch swatch-dashed" aria-hidden="true" /> {t("waterLine")}</span>
+          </p>
+          <Choice label={t("resource")} value={resource} onChange={setResource} options={[{ value: "cpu", text: t("cpu") }, { value: "memory", text: t("memory") }]} />
+        </div>
+      }
+    >
+      <Uses resource={resource} pool={pool} />
+      <p class="note">{t("poolDayHelp")}</p>
+    </Card>
+  );
+}
+
+const BREAKER_SHAPE: Record<string, string> = { closed: "✓", probation: "◷", open: "■" };
+
+// What evictions may still take of the pool, and whether they stopped it.
+function Budget({ pool }: { pool: string }) {
+  const { value, error } = useRead<Budgets>("/api/v1/budgets", 10_000);
+  const of = value?.pools.find((each) => each.pool === pool);
+  const row = (label: string, text: string) => (
+    <div key={label}>
+      <dt>{label}</dt>
+      <dd>{text}</dd>
+    </div>
+  );
+  return (
+    <Card title={t("budgets")}>
+      {error && !value && <Failure error={error} />}
+      {value && !of && <p class="note">{t("budgetsNone")}</p>}
+      {of && (
+        <dl class="facts-list">
+          {row(t("breaker"), `${BREAKER_SHAPE[of.breaker.phase] ?? ""} ${t(`breaker_${of.breaker.phase}` as Key)}`)}
+          {of.lastHour && row(t("budgetHour"), number(of.lastHour.used))}
+          {of.lastHour && row(t("budgetBack"), number(of.lastHour.givenBack))}
+          {of.perNodeHour !== undefined && row(t("budgetNode"), number(of.perNodeHour))}
+          {of.jobsExhausted.length > 0 && row(t("budgetJobs"), of.jobsExhausted.join(", "))}
+        </dl>
+      )}
+      {of?.exhausted && <p class="stopped"><span aria-hidden="true">◆</span> {t("budgetUsedUp")}</p>}
+    </Card>
+  );
+}
+
 // A pool that evictions stopped, and the order to go on.
 function Stopped({ pool }: { pool: string }) {
   const { value } = useRead<Budgets>("/api/v1/budgets", 10_000);
@@ -252,6 +307,8 @@ export function PoolPage({ name }: { name: string }) {
               <p class="note">{t("lineUnknown")}</p>
             )}
           </Card>
+          <Day pool={name} />
+          <Budget pool={name} />
         </>
       )}
     </>
