@@ -10,6 +10,7 @@
 #include "console/guard.h"
 #include "console/offline_document.h"
 #include "console/page.h"
+#include "console/pool_label_api.h"
 #include "console/task_end.h"
 #include "kube/objects.h"
 #include "model/names.h"
@@ -38,10 +39,10 @@ bool is_page_path(std::string_view path) {
 
 // The methods of a path of the API, as openapi.json has them; "": there is no such path.
 std::string_view methods_of(std::string_view what) {
-  constexpr std::array<std::string_view, 7> kWritten = {
-      "settings/undo", "settings/pause", "settings/resume", "overrides", "tasks/end", "login", "logout"};
-  constexpr std::array<std::string_view, 8> kRead = {"summary",  "nodes",   "pools",   "offline",
-                                                     "problems", "history", "session", "stream"};
+  constexpr std::array<std::string_view, 8> kWritten = {
+      "settings/undo", "settings/pause", "settings/resume", "overrides", "tasks/end", "pool-labels", "login", "logout"};
+  constexpr std::array<std::string_view, 9> kRead = {"summary", "nodes",   "pools",  "offline", "problems",
+                                                     "history", "session", "stream", "spark"};
   if (what == "orders") return "GET, HEAD, POST";
   if (what == "settings/texts") return "GET, HEAD, PUT";
   if (std::ranges::find(kWritten, what) != kWritten.end()) return "POST";
@@ -177,7 +178,8 @@ net::Task<void> Api::write(net::HttpExchange& exchange, std::string_view path) {
   std::string what(path.starts_with(kApi) ? path.substr(kApi.size()) : std::string_view());
   const bool order = post && what == "orders";
   const bool task = post && what == "tasks/end";
-  if (!order && !task && !SettingsApi::takes(method, what)) {
+  const bool pool = post && what == "pool-labels";
+  if (!order && !task && !pool && !SettingsApi::takes(method, what)) {
     if (!path.starts_with(kApi)) co_return respond_method(exchange, path, "GET, HEAD");
     respond_problem(
         exchange, 404, "not-found",
@@ -197,6 +199,8 @@ net::Task<void> Api::write(net::HttpExchange& exchange, std::string_view path) {
     co_await parts_.orders.post(exchange, std::move(**giver));
   } else if (task) {
     co_await end_task(exchange, std::move(**giver));
+  } else if (pool) {
+    co_await set_pool_of_nodes(exchange, std::move(**giver), parts_.settings);
   } else {
     co_await parts_.settings_api.write(exchange, std::move(what), std::move(**giver));
   }

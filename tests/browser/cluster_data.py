@@ -19,7 +19,6 @@ OFF = "web-005"  # switched off by its label
 
 SETTINGS = """schema: 1
 mode: enforce
-profiles: {learn: true, sampleEvery: 1s, storeEvery: 1s}
 calendars:
 - name: nights
   zone: UTC

@@ -321,6 +321,30 @@ describe("several nodes", () => {
   });
 });
 
+describe("joining", () => {
+  test("several nodes get a pool, and the API server says first in which they would be", async () => {
+    await fresh();
+    const page = await open("/join");
+    const row = (name) => page.locator("tbody tr", { hasText: name });
+    for (const name of ["browser-web-7", "browser-web-8"]) await row(name).getByRole("checkbox").check();
+    await page.getByRole("button", { name: "Pool…" }).click();
+    await dialog(page).getByLabel("Pool").selectOption("database");
+    await dialog(page).getByRole("button", { name: "Next" }).click();
+    await dialog(page).getByText('would be in pool "web"').first().waitFor();
+    assert.equal(await dialog(page).getByRole("button", { name: "Set the label" }).isDisabled(), true);
+    await dialog(page).getByLabel("Pool").selectOption("night");
+    await dialog(page).getByRole("button", { name: "Next" }).click();
+    await dialog(page).getByText("browser-web-7: web → night").waitFor();
+    await accessible(page, "the pool of nodes");
+    assert.doesNotMatch(await row("browser-web-7").innerText(), /night/, "a dry run changes nothing");
+    await dialog(page).getByRole("button", { name: "Set the label" }).click();
+    await dialog(page).getByText("The label is set.").waitFor();
+    await dialog(page).getByRole("button", { name: "Close" }).click();
+    await row("browser-web-8").locator("a", { hasText: "night" }).waitFor();
+    await close(page);
+  });
+});
+
 describe("offline work", () => {
   test("a class is switched off and on again, by keyboard", async () => {
     await fresh();

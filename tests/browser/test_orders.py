@@ -19,6 +19,8 @@ NODES = {f"browser-web-{i}": "web" for i in range(1, 9)} | {f"browser-database-{
 CONFIG = """schema: 1
 mode: enforce
 pools:
+- name: night
+  nodeSelector: {matchLabels: {tidemark.io/pool: night}}
 - name: web
   nodeSelector: {matchLabels: {role: web}}
 - name: database
@@ -92,7 +94,7 @@ class Orders(WithPeople, unittest.TestCase):
             self.api.drop(f"/api/v1/namespaces/{SETTINGS}/configmaps/{name}")
         self._end_pods()
         for name in NODES:
-            marks = {"labels": {"tidemark.io/state": None}, "annotations": {"tidemark.io/state-detail": None}}
+            marks = {"labels": {"tidemark.io/state": None, "tidemark.io/pool": None}, "annotations": {"tidemark.io/state-detail": None}}
             self.api.call("PATCH", f"/api/v1/nodes/{name}", {"metadata": marks}, MERGE)
             ready = [{"type": "Ready", "status": "True", "reason": "KubeletReady", "lastTransitionTime": cluster_data.now()}]
             self.api.status(f"/api/v1/nodes/{name}", {"capacity": SELLS, "allocatable": SELLS, "conditions": ready})

@@ -1,7 +1,9 @@
 // Join and leave: nodes whose agent never reported, nodes that are only observed, nodes that sell, and nodes that drain
 // or are off with what is left on them. Several nodes can be chosen for one order.
 import { signal } from "@preact/signals";
-import type { NodeRow } from "@api";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { NodeRow, PoolLabelled, Pools } from "@api";
+import { send, useRead } from "../api";
 import { age, number, t, type Key } from "../i18n";
 import { Evictions, NODES_OF_ORDER_MAX, OrderButtons } from "../orders";
 import { Amount, Card, ReportMark, State, Title, Words } from "../parts";
@@ -122,6 +124,89 @@ function Group(props: { title: string; help: string; rows: NodeRow[]; columns: C
   );
 }
 
+const labelling = signal<string[] | null>(null); // nodes whose pool the dialog sets
+const POOL_NODES_MAX = 200; // the API takes no more names at once
+
+// First the pool, then what the API server says each node would be in, then the write.
+function PoolForm({ names, close }: { names: string[]; close: () => void }) {
+  const pools = useRead<Pools>("/api/v1/pools", 60_000).value?.pools.map((each) => each.name) ?? [];
+  const [pool, setPool] = useState("");
+  const [tried, setTried] = useState<PoolLabelled | null>(null);
+  const [error, setError] = useState("");
+  const heading = useRef<HTMLHeadingElement>(null);
+  useLayoutEffect(() => heading.current?.focus(), []);
+  const wanted = pool || pools[0] || "";
+  const ask = async (dryRun: boolean) => {
+    setError("");
+    try {
+      setTried(await send<PoolLabelled>("/api/v1/pool-labels", { nodes: names, pool: wanted, dryRun }));
+    } catch (failure) {
+      setError(t("refused", { why: (failure as Error).message }));
+    }
+  };
+  const over = tried?.dryRun === false;
+  const wrong = tried?.nodes.some((each) => each.problem) ?? false;
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        void ask(tried === null);
+      }}
+    >
+      <h2 ref={heading} tabIndex={-1}>{t("poolOfChosen", { n: number(names.length) })}</h2>
+      <p class="note"><Words text={t("poolLabelHelp")} /></p>
+      <label>
+        {t("pool")}
+        <select value={wanted} disabled={over} onChange={(event) => { setPool(event.currentTarget.value); setTried(null); }}>
+          {pools.map((name) => (
+            <option key={name} value={name}>
+              {name}
+            </option>
+          ))}
+        </select>
+      </label>
+      <div aria-live="polite">
+        {over && <p>{t("poolLabelDone")}</p>}
+        {tried && (
+          <ul class="says">
+            {tried.nodes.slice(0, 20).map((each) => (
+              <li key={each.name}>
+                {each.name}: {each.before} → {each.after}
+                {each.problem && <p class="failure">{each.problem}</p>}
+              </li>
+            ))}
+          </ul>
+        )}
+      </div>
+      {error && <p class="failure" role="alert">{error}</p>}
+      <div class="buttons">
+        <button type="button" class="quiet" onClick={close}>
+          {t(over ? "close" : "cancel")}
+        </button>
+        {!over && (
+          <button type="submit" class="order" disabled={wanted === "" || wrong}>
+            {t(tried ? "poolLabelSet" : "next")}
+          </button>
+        )}
+      </div>
+    </form>
+  );
+}
+
+function PoolDialog() {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const names = labelling.value;
+  useEffect(() => {
+    if (names) dialog.current?.showModal();
+    else dialog.current?.close();
+  }, [names]);
+  return (
+    <dialog ref={dialog} class="order-dialog" {...(names ? { "aria-label": t("poolOfChosen", { n: number(names.length) }) } : {})} onClose={() => (labelling.value = null)}>
+      {names && <PoolForm names={names} close={() => (labelling.value = null)} />}
+    </dialog>
+  );
+}
+
 // Orders for the chosen nodes, and the stored progress of what drains.
 function Chosen() {
   const names = [...chosen.value].filter((name) => nodes.value.some((row) => row.name === name)).sort();
@@ -132,6 +217,9 @@ function Chosen() {
       side={
         names.length > 0 && (
           <div class="tools">
+            <button type="button" class="order" disabled={names.length > POOL_NODES_MAX} onClick={() => (labelling.value = names)}>
+              {t("poolLabel")}
+            </button>
             <OrderButtons target={{ scope: "node", nodes: names }} />
             <button type="button" class="quiet" onClick={() => (chosen.value = new Set())}>
               {t("clearChoice")}
@@ -155,6 +243,7 @@ export function Join() {
       <Title>{t("join")}</Title>
       <p class="note lead">{t("joinSteps")} {t("leaveSteps")}</p>
       <Chosen />
+      <PoolDialog />
       <Evictions target={{ scope: "cluster" }} />
       <Group title={t("notIn")} help={t("notInHelp")} rows={all.filter((row) => row.report === "missing" && row.state !== "off")} columns={joining()} known={read("nodes") && read("nodeMetrics")} />
       <Group title={t("observed")} help={t("observedHelp")} rows={all.filter((row) => row.state === "observe")} columns={joining()} known={known} />
