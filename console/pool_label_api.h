@@ -1,5 +1,5 @@
-// POST /api/v1/pool-labels {"nodes": ["web-1"], "pool": "night", "dryRun": true}: the pool of nodes, by the person's own
-// rights.
+// POST /api/v1/pool-labels {"nodes": ["web-1"], "pool": "night", "dryRun": true}: the pool of nodes, by the person's
+// own rights.
 #pragma once
 
 #include "console/orders.h"

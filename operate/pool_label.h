@@ -15,6 +15,7 @@
 
 namespace tidemark::operate {
 
+// The pool that a person chose for the node.
 inline constexpr std::string_view kPoolLabel = "tidemark.io/pool";
 
 struct PoolLabelOptions {
