@@ -148,7 +148,7 @@ std::vector<std::string> steps_of(const Record& record, const std::string& app_i
   for (std::size_t at = 0; at < record.run.attempts.size(); ++at) {
     const Attempt& attempt = record.run.attempts[at];
     out.push_back(cat("attempt ", at + 1, " on ", name_of(attempt.side), ": ",
-                      policy::route::text_of(reason_of(attempt.reason))));
+                      policy::route::text_of(attempt.reason, attempt.rule)));
     if (!attempt.handle.empty()) {
       out.push_back(cat("attempt ", at + 1, attempt.side == Side::kKubernetes ? ": pod name: " : ": ", attempt.handle));
     }

@@ -11,6 +11,7 @@
 #include "gateway/kubernetes_side.h"
 #include "gateway/kyuubi.h"
 #include "gateway/livy.h"
+#include "gateway/routes.h"
 #include "gateway/run_api.h"
 #include "gateway/spark_application.h"
 #include "gateway/sqlite_store.h"
@@ -44,7 +45,7 @@ class RunningGateway final : public Gateway {
   RunningGateway(net::EventLoop& loop, Rim rim, base::Log log, base::Registry& metrics, base::Random random,
                  GatewayOptions options, std::unique_ptr<Store> store, std::unique_ptr<FileStore> archive,
                  std::unique_ptr<FileStore> uploads, std::unique_ptr<Celeborn> celeborn,
-                 std::unique_ptr<Authentication> authentication)
+                 std::unique_ptr<Authentication> authentication, std::unique_ptr<RoutesFile> routes)
       : loop_(loop),
         log_(std::move(log)),
         metrics_(metrics),
@@ -52,12 +53,16 @@ class RunningGateway final : public Gateway {
         archive_(std::move(archive)),
         celeborn_(std::move(celeborn)),
         authentication_(std::move(authentication)),
+        routes_(std::move(routes)),
         audit_(std::move(rim.audit)),
         runs_(loop, *store_, log_, random.fork(), options.runs),
         uploads_(loop, log_, std::move(uploads), options.uploads_keep),
         scope_(loop) {
     if (authentication_) {
       runs_.limit([this](std::string_view business) { return authentication_->rules()->quota_of(business); });
+    }
+    if (routes_) {
+      routes_->follow([this](policy::route::RouteRules rules) { runs_.set_rules(std::move(rules)); });
     }
     const auto is_live = [this](std::int64_t run, std::int64_t attempt) { return runs_.is_live(run, attempt); };
     const auto on_change = [this](std::int64_t run) { runs_.wake(run); };
@@ -229,6 +234,7 @@ class RunningGateway final : public Gateway {
   std::unique_ptr<FileStore> archive_;              // null: none
   std::unique_ptr<Celeborn> celeborn_;              // null: none
   std::unique_ptr<Authentication> authentication_;  // null: none
+  std::unique_ptr<RoutesFile> routes_;              // null: none
   Audit audit_;
   std::unique_ptr<KubernetesSide> kubernetes_;
   std::unique_ptr<YarnSide> yarn_;
@@ -250,6 +256,10 @@ void declare_flags(base::Flags& flags, GatewayOptions& options) {
       .required();
   flags.text("listen", options.listen, "address of the Livy API, /metrics and /readyz").placeholder("ADDRESS");
   flags.text("access-file", options.access_file, "users with their tokens, and rules of businesses; read again")
+      .placeholder("FILE");
+  flags
+      .text("routes-file", options.routes_file,
+            "where runs go: shares, pins, bans and their times of the day; outranks the flags; read again")
       .placeholder("FILE");
   flags.text("tls-cert-file", options.tls_cert_file, "certificate; read again").placeholder("FILE");
   flags.text("tls-key-file", options.tls_key_file, "key of the certificate").placeholder("FILE");
@@ -329,9 +339,14 @@ Result<std::unique_ptr<Gateway>> Gateway::make(net::EventLoop& loop, Rim rim, ba
     TM_TRY(authentication,
            Authentication::open(loop, log, metrics, rim.files, options.access_file, std::move(rim.acceptor)));
   }
+  std::unique_ptr<RoutesFile> routes;
+  if (!options.routes_file.empty()) {
+    TM_TRY(routes, RoutesFile::open(loop, log, rim.files, options.routes_file, options.runs.rules));
+    options.runs.rules = routes->rules();
+  }
   auto made = std::make_unique<RunningGateway>(loop, std::move(rim), std::move(log), metrics, random, options,
                                                std::move(store), std::move(archive), std::move(uploads),
-                                               std::move(celeborn), std::move(authentication));
+                                               std::move(celeborn), std::move(authentication), std::move(routes));
   TM_TRY_VOID(made->listen(options));
   return std::unique_ptr<Gateway>(std::move(made));
 }

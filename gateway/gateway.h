@@ -34,6 +34,7 @@ struct GatewayOptions {
   std::string data_dir;
   std::string listen = "127.0.0.1:8998";  // Livy's port
   std::string access_file;                // "": no authentication, and only on loopback
+  std::string routes_file;                // "": none
   std::string tls_cert_file, tls_key_file;
   std::string spnego_keytab;
   std::string metrics_addr = "0";

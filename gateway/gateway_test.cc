@@ -6,6 +6,7 @@
 #include <map>
 
 #include "gateway/authentication.h"
+#include "gateway/routes.h"
 #include "gateway/testing/world.h"
 #include "net/http_client.h"
 #include "net/tls.h"
@@ -173,6 +174,36 @@ TEST_F(GatewayTest, ReadsTheAccessFileAgainAndKeepsTheLastGoodOne) {
   EXPECT_TRUE((*opened)->rules()->by_token("abc"));
   write("access.yaml", "schema: 1\n");
   ASSERT_TRUE(until([&] { return !(*opened)->rules()->by_token("abc"); }));
+}
+
+TEST_F(GatewayTest, ReadsTheRoutingFileAgainAndKeepsTheLastGoodOne) {
+  const std::string file = write("routes.yaml", "");
+  const auto open = [&] { return RoutesFile::open(loop, log, kube::system_files(), file, {}, 2ms); };
+  EXPECT_FALSE(open()) << "it is empty";
+  write("routes.yaml", "schema: 1\nrules: [{side: yarn, from: '09:00', to: '10:00', timeZone: Europe/Berlin}]\n");
+  const auto opened = open();
+  ASSERT_TRUE(opened) << opened.error().message;
+  EXPECT_EQ((*opened)->rules().rules.at(0).window->zone.name(), "Europe/Berlin");
+  std::int64_t percent = -1;
+  (*opened)->follow([&](const policy::route::RouteRules& rules) { percent = rules.kubernetes_percent; });
+  write("routes.yaml", "schema: 1\nrules: x\n");
+  ASSERT_TRUE(until([&] { return lines.contains("cannot use routing file; the last good one stays in force"); }));
+  EXPECT_EQ((*opened)->rules().rules.size(), 1U);
+  EXPECT_EQ(percent, -1);
+  write("routes.yaml", "schema: 1\nkubernetesPercent: 5\n");
+  ASSERT_TRUE(until([&] { return percent == 5; }));
+}
+
+TEST_F(GatewayTest, DoesNotStartWithAWrongRoutingFile) {
+  for (const std::string_view text :
+       {"schema: 1\nrules: [{side: x}]\n",
+        "schema: 1\nrules: [{side: yarn, from: '01:00', to: '02:00', timeZone: ../x}]\n",
+        "schema: 1\nrules: [{side: yarn, from: '01:00', to: '02:00', timeZone: Europe}]\n"}) {
+    gateway_options.routes_file = write("routes.yaml", text);
+    const auto refused = make("127.0.0.1:0");
+    ASSERT_FALSE(refused) << text;
+    EXPECT_TRUE(refused.error().message.contains("routes.yaml: rules[0].")) << refused.error().message;
+  }
 }
 
 TEST_F(GatewayTest, RefusesPagesOfOtherSites) {

@@ -25,6 +25,7 @@ Json attempt_json(const Attempt& attempt) {
                            {"reason", name_of(attempt.reason)},
                            {"handle", attempt.handle},
                            {"stop", name_of(attempt.stop)}});
+  if (!attempt.rule.empty()) out["rule"] = Json(attempt.rule);
   if (attempt.end) {
     out["end"] = Json(name_of(attempt.end->end_class));
     if (attempt.end->exit_code) out["exitCode"] = Json(*attempt.end->exit_code);
@@ -47,6 +48,7 @@ Result<Attempt> attempt_of(const Json& json) {
   attempt.reason = *reason;
   attempt.stop = *stop;
   attempt.handle = json.text_at("handle");
+  attempt.rule = json.text_at("rule");
   if (json.at("end") != nullptr) {
     const auto end = end_class_of(json.text_at("end"));
     if (!end) return fail(ErrorKind::kInvalid, "a stored attempt with an unknown end");

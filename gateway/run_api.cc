@@ -10,13 +10,10 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "gateway/door.h"
-#include "model/reason.h"
 #include "policy/route/names.h"
 
 namespace tidemark::gateway {
 namespace {
-
-using base::cat;
 
 constexpr std::string_view kListPath = "/tidemark/v1/runs";
 constexpr std::string_view kRunsPath = "/tidemark/v1/runs/";
@@ -42,12 +39,9 @@ Json seconds_of(const std::optional<base::WallTime>& time) {
 
 Json attempt_row(const policy::route::Attempt& attempt) {
   using namespace policy::route;
-  const auto text_of = [](model::Reason reason) {
-    return cat(model::reason_sentence(reason), " [", model::reason_id(reason), "]");
-  };
   return Json::object({{"side", name_of(attempt.side)},
                        {"handle", attempt.handle},
-                       {"why", text_of(reason_of(attempt.reason))},
+                       {"why", text_of(attempt.reason, attempt.rule)},
                        {"runningSince", seconds_of(attempt.running_since)},
                        {"ended", seconds_of(attempt.ended)},
                        {"end", attempt.end ? Json(name_of(attempt.end->end_class)) : Json()},

@@ -68,6 +68,7 @@ Runs::Runs(net::EventLoop& loop, Store& store, base::Log log, base::Random rando
       log_(std::move(log)),
       random_(random),
       options_(std::move(options)),
+      rules_(options_.rules),
       logs_(loop, log_, options_.logs),
       scope_(loop) {}
 
@@ -290,6 +291,11 @@ net::Task<Result<void>> Runs::set_no_more_kubernetes(bool value) {
   co_return Result<void>();
 }
 
+void Runs::set_rules(RouteRules rules) {
+  rules_ = std::move(rules);
+  wake_all();
+}
+
 net::Task<bool> Runs::is_live(std::int64_t run, std::int64_t attempt) {
   const auto owns = [attempt](const Run& state) {
     return has_side(state.phase) && static_cast<std::int64_t>(state.attempts.size()) == attempt;
@@ -341,13 +347,25 @@ net::Task<Result<std::string>> Runs::executor_log(Record record, std::string exe
   co_return co_await logs_.archive()->read(RunLogs::executor_path(record.id, executor), options_.logs.bytes_max);
 }
 
+// What the rules look at.
+RouteInput Runs::input_of(const Record& record) const {
+  RouteInput input;
+  input.business = record.job.conf_or(kBusinessConf, "");
+  input.queue = record.job.conf_or("spark.yarn.queue", "");
+  input.name = record.job.name;
+  input.now = loop_.clock().wall();
+  return input;
+}
+
 RunFacts Runs::facts_of(const Live& live) const {
   const Record& record = live.record;
   RunFacts facts;
   facts.rerun_safe = record.job.conf_or(kRerunSafeConf, "") == "true";
   if (!record.run.attempts.empty()) {
-    const SideClient* rest = sides_[static_cast<std::size_t>(other(record.run.attempts.back().side))];
-    const bool banned = record.run.attempts.back().side == Side::kYarn && live.sides_differ;
+    const Side side = other(record.run.attempts.back().side);
+    const SideClient* rest = sides_[static_cast<std::size_t>(side)];
+    const bool banned = (side == Side::kKubernetes && live.sides_differ) ||
+                        (!rules_.rules.empty() && ban_of(side, input_of(record), rules_) != nullptr);
     facts.other_side_possible = rest != nullptr && !banned && rest->cannot_run(record.job).empty();
   }
   return facts;
@@ -379,28 +397,25 @@ Runs::Outcome Runs::route(const Live& live) {
     give_up_turn();
     return {std::nullopt, std::move(why)};
   }
-  RouteInput input;
+  RouteInput input = input_of(record);
   for (const Side side : {Side::kKubernetes, Side::kYarn}) {
     const SideClient* client = sides_[static_cast<std::size_t>(side)];
     input.possible[static_cast<std::size_t>(side)] = client != nullptr && client->cannot_run(record.job).empty();
   }
   input.pin = policy::route::side_of(record.job.conf_or(kSideConf, ""));
   if (!record.run.attempts.empty()) input.left = record.run.attempts.back().side;
-  input.business = record.job.conf_or(kBusinessConf, "");
-  input.queue = record.job.conf_or("spark.yarn.queue", "");
-  input.name = record.job.name;
   const std::uint64_t hash = base::TextHash().add(cat(store_.instance(), " ", record.id)).value();
   input.draw = static_cast<std::int64_t>(hash % kPercent);
   input.kubernetes_waiting = waiting_at_kubernetes();
   input.no_more_kubernetes = store_.no_more_kubernetes();
   input.comparison_differs = live.sides_differ;
-  const RouteDecision decision = choose_side(input, options_.rules);
+  const RouteDecision decision = choose_side(input, rules_);
   if (decision.reason == RouteReason::kWaitsForOthers) {
     want_place_.insert(record.id);
   } else if (decision.side != Side::kKubernetes) {
     give_up_turn();
   }
-  if (!decision.side) return {std::nullopt, text_of(reason_of(decision.reason))};
+  if (!decision.side) return {std::nullopt, text_of(decision.reason, decision.rule)};
   return {on_routed(record.run, decision, loop_.clock().wall()), ""};
 }
 
@@ -483,10 +498,11 @@ net::Task<Runs::Outcome> Runs::perform(Live& live) {
     case Effect::kStop:
       co_return co_await stop(live);
     case Effect::kRelease: {
-      co_await update_log(record);  // before the pod of the driver may go
-      const auto released = co_await side->release(record, will_move(record.run, facts_of(live)));
+      co_await update_log(record);            // before the pod of the driver may go
+      const RunFacts facts = facts_of(live);  // once: the rules may change during the release
+      const auto released = co_await side->release(record, will_move(record.run, facts));
       if (!released) co_return Outcome{std::nullopt, released.error().message};
-      co_return Outcome{on_released(record.run, facts_of(live), loop_.clock().wall()), record.message};
+      co_return Outcome{on_released(record.run, facts, loop_.clock().wall()), record.message};
     }
     case Effect::kNone:
     case Effect::kRoute:

@@ -30,7 +30,7 @@
 namespace tidemark::gateway {
 
 struct RunsOptions {
-  policy::route::RouteRules rules;
+  policy::route::RouteRules rules;  // until the first set_rules()
   base::Duration admission_limit = std::chrono::minutes(10);
   base::Duration look_interval = std::chrono::seconds(1);
   base::Duration retry_first = std::chrono::milliseconds(500);  // after an effect without a result; doubles
@@ -67,6 +67,9 @@ class Runs {
   net::Task<Result<void>> cancel(std::int64_t id);
   // In effect at once, also for queued runs.
   net::Task<Result<void>> set_no_more_kubernetes(bool value);
+
+  // In effect at once, also for queued runs.
+  void set_rules(policy::route::RouteRules rules);
 
   // Whether an attempt still owns its driver.
   net::Task<bool> is_live(std::int64_t run, std::int64_t attempt);
@@ -106,6 +109,7 @@ class Runs {
   net::Task<void> note_comparison(const Record& record);
   // False: another process drives the run.
   net::Task<bool> save(Live& live, policy::route::Run next, std::string message);
+  policy::route::RouteInput input_of(const Record& record) const;
   policy::route::RunFacts facts_of(const Live& live) const;
   policy::route::RunConfig config() const;
   SideClient* side_of(const Record& record) const;
@@ -122,6 +126,7 @@ class Runs {
   base::Log log_;
   base::Random random_;
   const RunsOptions options_;
+  policy::route::RouteRules rules_;
   RunLogs logs_;
   Sides sides_{};
   std::function<policy::route::Quota(std::string_view business)> quota_of_;

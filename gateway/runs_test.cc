@@ -63,6 +63,44 @@ TEST_F(RunsTest, RunsAJobOnYarn) {
   EXPECT_TRUE(pods().empty());
 }
 
+TEST_F(RunsTest, RulesDecideUntilTheyChangeAndAreNamed) {
+  RouteRules rules;
+  SideRule& ban = rules.rules.emplace_back();
+  ban.label = "rules[0] {}";
+  ban.business = "ads";
+  ban.side = Side::kYarn;
+  ban.ban = true;
+  runs->set_rules(rules);
+  auto wanted = job({{"spark.tidemark.business", "ads"}, {"spark.tidemark.side", "yarn"}});
+  const auto first = submit(wanted);
+  ASSERT_TRUE(reaches(first, Phase::kSubmitted)) << lines;
+  const Attempt attempt = record(first).run.attempts.back();
+  EXPECT_EQ(attempt.side, Side::kKubernetes);
+  EXPECT_EQ(attempt.reason, RouteReason::kBannedByRule);
+  end();
+  begin();
+  EXPECT_EQ(record(first).run.attempts.back().rule, "rules[0] {}") << "it is stored";
+  const auto second = submit(wanted);
+  ASSERT_TRUE(reaches(second, Phase::kSubmitted)) << lines;
+  EXPECT_EQ(record(second).run.attempts.back().side, Side::kYarn);
+}
+
+TEST_F(RunsTest, RunDoesNotMoveToASideThatARuleBans) {
+  RouteRules rules;
+  SideRule& ban = rules.rules.emplace_back();
+  ban.side = Side::kYarn;
+  ban.ban = true;
+  runs->set_rules(rules);
+  const auto id = submit(job(kSafe));
+  const std::string pod = pod_name(id);
+  ASSERT_TRUE(reaches(id, Phase::kSubmitted)) << lines;
+  start_driver(pod);
+  ASSERT_TRUE(reaches(id, Phase::kRunning));
+  end_driver(pod, 143, R"("reason":"Evicted",)");
+  EXPECT_EQ(result(id), EndClass::kInfrastructure);
+  EXPECT_EQ(record(id).run.attempts.size(), 1U);
+}
+
 TEST_F(RunsTest, JobWhoseSidesDifferGetsNoPlaceAtKubernetesUntilAComparisonSucceeds) {
   const auto compare = [this](std::string_view final_status) {
     const auto id = submit(

@@ -108,5 +108,8 @@ std::optional<model::Reason> reason_of(StopReason value) {
 std::string text_of(model::Reason reason) {
   return base::cat(model::reason_sentence(reason), " [", model::reason_id(reason), "]");
 }
+std::string text_of(RouteReason reason, std::string_view rule) {
+  return base::cat(text_of(reason_of(reason)), rule.empty() ? "" : ": ", rule);
+}
 
 }  // namespace tidemark::policy::route

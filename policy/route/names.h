@@ -31,5 +31,7 @@ std::optional<model::Reason> reason_of(QuotaLimit value);  // of a run that wait
 std::optional<model::Reason> reason_of(StopReason value);  // nullopt: it is not stopped
 // Sentence and id, for users.
 std::string text_of(model::Reason reason);
+// With the rule that decided.
+std::string text_of(RouteReason reason, std::string_view rule);
 
 }  // namespace tidemark::policy::route

@@ -122,6 +122,7 @@ Run on_routed(Run run, const RouteDecision& decision, base::WallTime now) {
   Attempt& attempt = run.attempts.emplace_back();
   attempt.side = *decision.side;
   attempt.reason = decision.reason;
+  attempt.rule = decision.rule;
   return enter(std::move(run), Phase::kRouted, now);
 }
 

@@ -61,6 +61,7 @@ constexpr bool stops_only_waiting(StopReason reason) {
 struct Attempt {
   Side side = Side::kKubernetes;
   RouteReason reason = RouteReason::kOnlyPossibleSide;
+  std::string rule;    // the label of the rule that decided; "": none did
   std::string handle;  // name of the driver pod, or application id
   StopReason stop = StopReason::kNone;
   std::optional<End> end;

@@ -1,66 +1,93 @@
 #include "policy/route/side.h"
 
+#include <chrono>
+
 namespace tidemark::policy::route {
 namespace {
 
+constexpr std::int64_t kMinuteS = 60;
+constexpr std::int64_t kDayMinutes = 24 * 60;
+constexpr std::int64_t kWeekDays = 7;
+constexpr std::int64_t kWeekdayOf1970 = 4;  // a Thursday
+
 bool applies(const SideRule& rule, const RouteInput& input) {
   return (rule.business.empty() || rule.business == input.business) &&
-         (rule.queue.empty() || rule.queue == input.queue) && input.name.starts_with(rule.name_prefix);
+         (rule.queue.empty() || rule.queue == input.queue) && input.name.starts_with(rule.name_prefix) &&
+         (!rule.window || rule.window->contains(input.now));
 }
 
-struct Ruled {
-  std::array<bool, kSides> banned{};
-  std::optional<Side> pin;
-};
-
-Ruled ruled(const RouteInput& input, const RouteRules& rules) {
-  Ruled out;
-  out.banned[static_cast<std::size_t>(Side::kKubernetes)] = input.comparison_differs;
+const SideRule* pin_of(const RouteInput& input, const RouteRules& rules) {
   for (const SideRule& rule : rules.rules) {
-    if (!applies(rule, input)) continue;
-    if (rule.ban) {
-      out.banned[static_cast<std::size_t>(rule.side)] = true;
-    } else if (!out.pin) {
-      out.pin = rule.side;
-    }
+    if (!rule.ban && applies(rule, input)) return &rule;
   }
-  return out;
+  return nullptr;
+}
+
+std::string label_of(const SideRule* rule) {
+  return rule == nullptr ? "" : rule->label;
 }
 
 }  // namespace
 
+bool RouteWindow::contains(base::WallTime now) const {
+  const std::int64_t utc_s = std::chrono::floor<std::chrono::seconds>(now.since_epoch).count();
+  const std::int64_t local_minute =
+      std::chrono::floor<std::chrono::minutes>(std::chrono::seconds(zone.local(utc_s))).count();
+  const std::int64_t day = std::chrono::floor<std::chrono::days>(std::chrono::minutes(local_minute)).count();
+  const std::int64_t minute = local_minute - day * kDayMinutes;
+  const auto begins_on = [&](std::int64_t that_day) {
+    const std::int64_t weekday = ((that_day + kWeekdayOf1970) % kWeekDays + kWeekDays) % kWeekDays;
+    return days.test(static_cast<std::size_t>(weekday));
+  };
+  if (from_minute < to_minute) return minute >= from_minute && minute < to_minute && begins_on(day);
+  return (minute >= from_minute && begins_on(day)) || (minute < to_minute && begins_on(day - 1));
+}
+
+const SideRule* ban_of(Side side, const RouteInput& input, const RouteRules& rules) {
+  for (const SideRule& rule : rules.rules) {
+    if (rule.ban && rule.side == side && applies(rule, input)) return &rule;
+  }
+  return nullptr;
+}
+
 RouteDecision choose_side(const RouteInput& input, const RouteRules& rules) {
-  const Ruled by_rules = ruled(input, rules);
+  const std::array<const SideRule*, kSides> bans = {ban_of(Side::kKubernetes, input, rules),
+                                                    ban_of(Side::kYarn, input, rules)};
+  const auto ban = [&](Side side) { return bans[static_cast<std::size_t>(side)]; };
   const auto possible = [&](Side side) { return input.possible[static_cast<std::size_t>(side)]; };
-  const auto banned = [&](Side side) { return by_rules.banned[static_cast<std::size_t>(side)]; };
-  const auto switched_off = [&](Side side) { return side == Side::kKubernetes && input.no_more_kubernetes; };
+  const auto differs = [&](Side side) { return side == Side::kKubernetes && input.comparison_differs; };
+  const auto banned = [&](Side side) { return differs(side) || ban(side) != nullptr; };
   const auto full = [&](Side side) {
     return side == Side::kKubernetes && input.kubernetes_waiting >= rules.kubernetes_waiting_max;
   };
   // A run that has one side only: it goes there, or waits for it.
-  const auto only = [&](Side side, RouteReason reason) -> RouteDecision {
-    if (switched_off(side)) return {std::nullopt, RouteReason::kWaitsForSwitch};
-    if (full(side)) return {std::nullopt, RouteReason::kWaitsForOthers};
-    return {side, reason};
+  const auto only = [&](Side side, RouteReason reason, const SideRule* rule = nullptr) -> RouteDecision {
+    if (side == Side::kKubernetes && input.no_more_kubernetes) {
+      return {std::nullopt, RouteReason::kWaitsForSwitch, label_of(rule)};
+    }
+    if (full(side)) return {std::nullopt, RouteReason::kWaitsForOthers, label_of(rule)};
+    return {side, reason, label_of(rule)};
   };
 
   if (input.left) {
     const Side side = other(*input.left);
-    if (!possible(side) || (side == Side::kKubernetes && input.comparison_differs))
-      return {std::nullopt, RouteReason::kNoSidePossible};
+    if (!possible(side) || banned(side)) return {std::nullopt, RouteReason::kNoSidePossible, label_of(ban(side))};
     return only(side, RouteReason::kMoved);
   }
   for (const Side side : {Side::kKubernetes, Side::kYarn}) {
     const Side rest = other(side);
     if (possible(side) && !banned(side)) continue;
-    if (!possible(rest) || banned(rest)) return {std::nullopt, RouteReason::kNoSidePossible};
+    if (!possible(rest) || banned(rest)) {
+      const SideRule* rule = possible(side) ? ban(side) : ban(rest);
+      return {std::nullopt, RouteReason::kNoSidePossible, label_of(rule)};
+    }
     if (!possible(side)) return only(rest, RouteReason::kOnlyPossibleSide);
-    const bool differs = side == Side::kKubernetes && input.comparison_differs;
-    return only(rest, differs ? RouteReason::kSidesDiffer : RouteReason::kBannedByRule);
+    if (differs(side)) return only(rest, RouteReason::kSidesDiffer);
+    return only(rest, RouteReason::kBannedByRule, ban(side));
   }
   if (input.no_more_kubernetes) return {Side::kYarn, RouteReason::kSwitchedOff};
   if (input.pin) return only(*input.pin, RouteReason::kPinnedByJob);
-  if (by_rules.pin) return only(*by_rules.pin, RouteReason::kPinnedByRule);
+  if (const SideRule* rule = pin_of(input, rules)) return only(rule->side, RouteReason::kPinnedByRule, rule);
   if (input.draw >= rules.kubernetes_percent) return {Side::kYarn, RouteReason::kBeyondShare};
   if (full(Side::kKubernetes)) return {Side::kYarn, RouteReason::kTooManyWaiting};
   return {Side::kKubernetes, RouteReason::kWithinShare};

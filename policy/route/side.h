@@ -2,8 +2,8 @@
 //
 // The first rule that applies decides:
 //   1. a moved run goes to the side that it did not leave
-//   2. a side that cannot run the job, or that a rule bans, is out; a comparison that found a difference between the
-//      outputs of the sides bans Kubernetes
+//   2. a side that cannot run the job, or that a rule bans, is out, also for a moved run; a comparison that found a
+//      difference between the outputs of the sides bans Kubernetes
 //   3. the switch "no more Kubernetes" takes Kubernetes out, also for pinned runs
 //   4. the pin of the job, then the first rule that pins it
 //   5. the share: draw < kubernetes_percent → Kubernetes
@@ -11,10 +11,14 @@
 #pragma once
 
 #include <array>
+#include <bitset>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "base/clock.h"
+#include "model/time_zone.h"
 
 namespace tidemark::policy::route {
 
@@ -24,21 +28,30 @@ constexpr Side other(Side side) {
   return side == Side::kKubernetes ? Side::kYarn : Side::kKubernetes;
 }
 
+// A time of the day, on the days on which it begins. It ends on the next day if `to` is not after `from`.
+struct RouteWindow {
+  std::int64_t from_minute = 0;  // of the local day
+  std::int64_t to_minute = 0;    // exclusive
+  std::bitset<7> days;           // 0 is Sunday
+  model::TimeZone zone = model::TimeZone::utc();
+  bool contains(base::WallTime now) const;
+};
+
 // Empty fields match every run.
 struct SideRule {
+  std::string label;  // for the user
   std::string business;
   std::string queue;
   std::string name_prefix;
   Side side = Side::kYarn;
-  bool ban = false;  // false: pin
-  bool operator==(const SideRule&) const = default;
+  bool ban = false;                   // false: pin
+  std::optional<RouteWindow> window;  // nullopt: always
 };
 
 struct RouteRules {
   std::int64_t kubernetes_percent = 100;     // share of the runs that may go to either side
   std::int64_t kubernetes_waiting_max = 50;  // runs that are submitted to Kubernetes and have no node yet
   std::vector<SideRule> rules;
-  bool operator==(const RouteRules&) const = default;
 };
 
 struct RouteInput {
@@ -48,6 +61,7 @@ struct RouteInput {
   std::string business;
   std::string queue;
   std::string name;
+  base::WallTime now;
   std::int64_t draw = 0;  // 0 to 99, fixed for a run, so that a decision can be repeated
   std::int64_t kubernetes_waiting = 0;
   bool no_more_kubernetes = false;
@@ -75,8 +89,11 @@ enum class RouteReason : std::uint8_t {
 struct RouteDecision {
   std::optional<Side> side;  // nullopt: the run waits
   RouteReason reason = RouteReason::kNoSidePossible;
+  std::string rule{};  // the label of the rule that decided; "": none did
 };
 
+// The first rule that bans the side; null: none does.
+const SideRule* ban_of(Side side, const RouteInput& input, const RouteRules& rules);
 RouteDecision choose_side(const RouteInput& input, const RouteRules& rules);
 
 }  // namespace tidemark::policy::route

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <bitset>
+#include <chrono>
+#include <limits>
+
 namespace tidemark::policy::route {
 namespace {
 
@@ -12,6 +16,21 @@ RouteInput both() {
   input.queue = "night";
   input.name = "report-7";
   return input;
+}
+
+SideRule night_ban() {
+  SideRule rule;
+  rule.label = "rules[0]";
+  rule.queue = "night";
+  rule.name_prefix = "report-";
+  rule.side = Side::kKubernetes;
+  rule.ban = true;
+  return rule;
+}
+
+// `day` counts from 1970-01-01, a Thursday.
+base::WallTime at(std::int64_t day, std::int64_t minute) {
+  return {std::chrono::days(day) + std::chrono::minutes(minute)};
 }
 
 TEST(RouteSide, ShareDecidesByTheDraw) {
@@ -52,7 +71,8 @@ TEST(RouteSide, JobWhoseSidesDifferStaysOnYarn) {
 
 TEST(RouteSide, PinOfTheJobWinsOverPinOfARule) {
   RouteRules rules;
-  rules.rules = {{.business = "ads", .queue = "", .name_prefix = "", .side = Side::kKubernetes}};
+  rules.rules.emplace_back().business = "ads";
+  rules.rules.back().side = Side::kKubernetes;
   RouteInput input = both();
   EXPECT_EQ(choose_side(input, rules).reason, RouteReason::kPinnedByRule);
   input.pin = Side::kYarn;
@@ -61,11 +81,12 @@ TEST(RouteSide, PinOfTheJobWinsOverPinOfARule) {
 
 TEST(RouteSide, BanWinsOverPin) {
   RouteRules rules;
-  rules.rules = {{.business = "", .queue = "night", .name_prefix = "report-", .side = Side::kKubernetes, .ban = true}};
+  rules.rules = {night_ban()};
   RouteInput input = both();
   input.pin = Side::kKubernetes;
   EXPECT_EQ(choose_side(input, rules).side, Side::kYarn);
   EXPECT_EQ(choose_side(input, rules).reason, RouteReason::kBannedByRule);
+  EXPECT_EQ(choose_side(input, rules).rule, "rules[0]");
   input.name = "other";
   EXPECT_EQ(choose_side(input, rules).side, Side::kKubernetes);
 }
@@ -88,6 +109,51 @@ TEST(RouteSide, MovedRunGoesToTheOtherSide) {
   EXPECT_EQ(choose_side(input, {}).side, Side::kYarn);
   input.left = Side::kYarn;
   EXPECT_EQ(choose_side(input, {}).side, Side::kKubernetes);
+}
+
+TEST(RouteSide, BanKeepsAMovedRunToo) {
+  RouteRules rules;
+  rules.rules = {night_ban()};
+  RouteInput input = both();
+  input.left = Side::kYarn;
+  EXPECT_EQ(choose_side(input, rules).side, std::nullopt);
+  EXPECT_EQ(choose_side(input, rules).rule, "rules[0]");
+  input.left = Side::kKubernetes;
+  EXPECT_EQ(choose_side(input, rules).side, Side::kYarn);
+}
+
+TEST(RouteSide, RuleAppliesInItsWindow) {
+  RouteRules rules;
+  rules.rules = {night_ban()};
+  rules.rules[0].window = RouteWindow{.from_minute = 9 * 60, .to_minute = 17 * 60, .days = std::bitset<7>().set()};
+  RouteInput input = both();
+  const auto side = [&](base::WallTime now) {
+    input.now = now;
+    return choose_side(input, rules).side;
+  };
+  EXPECT_EQ(side(at(3, 9 * 60 - 1)), Side::kKubernetes);
+  EXPECT_EQ(side(at(3, 9 * 60)), Side::kYarn);
+  EXPECT_EQ(side(at(3, 17 * 60 - 1)), Side::kYarn);
+  EXPECT_EQ(side(at(3, 17 * 60)), Side::kKubernetes);
+}
+
+TEST(RouteSide, WindowAcrossMidnightBelongsToTheDayOnWhichItBegins) {
+  RouteWindow window{.from_minute = 22 * 60, .to_minute = 7 * 60, .days = std::bitset<7>().set(5)};  // Friday
+  EXPECT_FALSE(window.contains(at(1, 6 * 60))) << "of Thursday's night";
+  EXPECT_FALSE(window.contains(at(1, 22 * 60 - 1)));
+  EXPECT_TRUE(window.contains(at(1, 22 * 60)));
+  EXPECT_TRUE(window.contains(at(2, 7 * 60 - 1)));
+  EXPECT_FALSE(window.contains(at(2, 7 * 60)));
+  EXPECT_FALSE(window.contains(at(2, 23 * 60)));
+}
+
+TEST(RouteSide, WindowIsInItsTimeZone) {
+  RouteWindow window{.from_minute = 0, .to_minute = 60, .days = std::bitset<7>().set(5)};
+  window.zone = *model::TimeZone::from_spans(
+      "East", {{.from_s = std::numeric_limits<std::int64_t>::min(), .offset_s = 2 * 3600}});
+  EXPECT_TRUE(window.contains(at(0, 22 * 60))) << "Friday there";
+  EXPECT_FALSE(window.contains(at(0, 21 * 60)));
+  EXPECT_FALSE(window.contains(at(1, 0)));
 }
 
 TEST(RouteSide, RunWithoutASideWaits) {

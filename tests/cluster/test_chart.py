@@ -37,6 +37,7 @@ EVERYTHING = {
     },
     "gateway": {
         "enabled": True, "replicas": 3, "accessSecret": "gateway-access", "tlsSecret": "gateway-tls", "postgresSecret": "gateway-postgres", "persistence": {"storageClass": "fast", "size": "5Gi"},
+        "routes": {"kubernetesPercent": 20, "kubernetesWaitingMax": 7, "rules": [{"queue": "night", "side": "kubernetes", "ban": True, "from": "22:00", "to": "07:00", "days": ["mon"]}]},
         "sparkNamespaces": ["default", "kube-public"], "sparkImage": "registry.example/spark:3.5.9", "sparkYarnJars": "local:/opt/spark/jars/*", "hadoopConf": {"yarn-site.xml": SITE, "core-site.xml": "<configuration/>"}, "yarnUser": "spark",
         "kerberos": {"keytabSecret": "gateway-keytab", "principal": "tidemark/_HOST@EXAMPLE.COM", "spnegoSecret": "gateway-http", "krb5Conf": "[libdefaults]\n  default_realm = EXAMPLE.COM\n"},
         "metricsPort": 9093, "logLevel": "debug", "logFormat": "text", "extraArgs": ["--kubernetes-percent=20"], "resources": {"limits": {"memory": "1Gi"}}, "priorityClassName": "system-cluster-critical",

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import unittest
+from pathlib import Path
 
 from cluster.colocation import must
 from cluster.tidemark_process import wait_for
@@ -68,6 +69,24 @@ class Gateway(GatewayCase):
         self.assertTrue(batch["appId"].startswith("application_"))
         self.assertIn("the cluster took the machine of the driver", "\n".join(batch["log"]))
         self.assertNotIn("finalizers", self.driver()["metadata"])
+
+    def test_a_ban_of_the_routing_file_sends_runs_to_yarn_until_the_file_changes(self):
+        routes = Path(self.folder) / "routes.yaml"
+        routes.write_text("schema: 1\nrules:\n- {namePrefix: sleeping, side: kubernetes, ban: true, from: '00:00', to: '24:00', timeZone: Asia/Tokyo}\n")
+        self.begin(f"--routes-file={routes}")
+        number = self.post(("1", "0"))
+        batch = self.wait_ended(number)
+        self.assertEqual("success", batch["state"], self.gateway.log)
+        self.assertTrue(batch["appId"].startswith("application_"))
+        done = subprocess.run([os.environ["TIDEMARK_BINARY"], "explain", "run", "--gateway", self.url, str(number)], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S)
+        self.assertIn('a rule bans the other side [TM-ROUTE-006]: rules[0] {"namePrefix":"sleeping"', done.stdout + done.stderr)
+
+        routes.write_text("schema: 1\nrules: [{side: hadoop}]\n")
+        wait_for(lambda: "rules[0].side: kubernetes or yarn is expected" in self.gateway.log, "an error of the file", self.gateway)
+        routes.write_text("schema: 1\nrules: [{side: kubernetes}]\n")
+        wait_for(lambda: "routing file read again" in self.gateway.log, "the new file", self.gateway)
+        number = self.post()
+        wait_for(lambda: self.driver_of(number), "a driver pod", self.gateway)
 
 
 if __name__ == "__main__":
