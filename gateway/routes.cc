@@ -21,6 +21,7 @@ using policy::route::SideRule;
 constexpr std::int64_t kRoutesSchema = 1;
 constexpr std::size_t kRoutesBytesMax = 1024 * 1024;
 constexpr std::size_t kRouteRulesMax = 1000;
+constexpr std::size_t kRouteTextMax = 255;  // runs store the rule
 constexpr std::int64_t kRouteWaitingMax = 100'000;
 constexpr std::int64_t kMinutesOfHour = 60;
 constexpr std::int64_t kHoursOfDay = 24;
@@ -37,7 +38,10 @@ Result<std::int64_t> number_in(const std::string& place, const Json& value, std:
 
 Result<std::string> route_text_in(const std::string& place, const Json& value) {
   const auto text = value.get_string();
-  if (!text || text->empty()) return fail(ErrorKind::kInvalid, place, ": a text is expected, found ", value.dump());
+  if (!text || text->empty() || text->size() > kRouteTextMax) {
+    return fail(ErrorKind::kInvalid, place, ": a text of at most ", kRouteTextMax, " bytes is expected, found ",
+                value.dump());
+  }
   return std::string(*text);
 }
 

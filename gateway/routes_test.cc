@@ -71,7 +71,7 @@ TEST(Routes, ErrorsNameTheirPlace) {
       {"rules: [{side: yarn}, {side: yarn, que: x}]", "rules[1]: unknown key \"que\""},
       {"rules: [{business: ads}]", "rules[0].side is required"},
       {"rules: [{side: hadoop}]", "rules[0].side: kubernetes or yarn is expected, found \"hadoop\""},
-      {"rules: [{side: yarn, business: ''}]", "rules[0].business: a text is expected"},
+      {"rules: [{side: yarn, business: ''}]", "rules[0].business: a text of at most 255 bytes is expected"},
       {"rules: [{side: yarn, ban: yes}]", "rules[0].ban: true or false is expected"},
       {"rules: [{side: yarn, side: yarn}]", "side"},
       {"rules: [{side: yarn, from: '22:00'}]", "rules[0]: a window needs both from and to"},
