@@ -21,6 +21,7 @@
 #include "policy/explain/doctor/kubelet_configz.h"
 #include "policy/explain/preview_text.h"
 #include "policy/protect/node_rules.h"
+#include "policy/sell/overcommit/overcommit.h"
 #include "policy/sell/overcommit/strategy.h"
 #include "policy/settings/nodeslo/nodeslo.h"
 #include "policy/settings/nodeslo/read_rules.h"
@@ -199,8 +200,9 @@ class ClusterExamination {
                                             own == nullptr ? std::nullopt : std::optional(own->view()))
                      .values;
     }
-    const base::Duration age = loop_.clock().wall() - *reported_.at(into.name);
-    if (age > std::chrono::minutes(strategy.degrade_time_minutes)) into.silent = model::Reason::kMetricStale;
+    if (policy::sell::is_stale(*reported_.at(into.name), strategy.degrade_time_minutes, loop_.clock().wall())) {
+      into.silent = model::Reason::kMetricStale;
+    }
   }
 
   net::Task<void> ask_kubelets() {

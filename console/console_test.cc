@@ -357,6 +357,9 @@ TEST_F(ConsoleTest, ShowsWhatYarnIsOfferedAndHolds) {
   EXPECT_EQ(second.text_at("nodeManager"), "n2:45454");
   EXPECT_TRUE(second.member("held")->is_null()) << "unknown, not 0";
   EXPECT_EQ(*second.member("isConfirmed"), Json(false));
+  const Json rows = read_until("/api/v1/nodes", [](const Json& each) { return column(each, "cpuSold", 0).is_int(); });
+  EXPECT_EQ(column(rows, "cpuSold", 0), Json(2'000));
+  EXPECT_TRUE(column(rows, "cpuSold", 1).is_null()) << "unknown, not 0";
 }
 
 TEST_F(ConsoleTest, AnswersNotModifiedForTheSameContent) {

@@ -6,6 +6,7 @@
 #include "kube/intern.h"
 #include "model/annotations.h"
 #include "model/names.h"
+#include "policy/sell/overcommit/overcommit.h"
 #include "policy/state/mark.h"
 
 namespace tidemark::console {
@@ -16,16 +17,17 @@ Report report_on(const kube::Node& node, const NodeReport* report, const policy:
   if (node.ready() != kube::Truth::kTrue) return Report::kNotReady;
   if (!known.reports) return Report::kUnread;
   if (report == nullptr || !report->updated || !report->used) return Report::kMissing;
-  const base::Duration age = now - *report->updated;
-  return age > std::chrono::minutes(strategy.values.degrade_time_minutes) ? Report::kStale : Report::kFresh;
+  const bool stale = policy::sell::is_stale(*report->updated, strategy.values.degrade_time_minutes, now);
+  return stale ? Report::kStale : Report::kFresh;
 }
 
-model::Resources held_by_yarn(const kube::Node& node) {
+// nullopt: the book cannot be read, or does not say it.
+std::optional<model::Resources> held_by_yarn(const kube::Node& node) {
   model::Resources held;
   const auto* text = node.meta.annotations.find(model::kYarnBookAnnotation);
   if (text == nullptr) return held;
   const auto book = model::parse_yarn_book(text->view());
-  if (!book || !book->sold) return held;
+  if (!book || !book->sold) return std::nullopt;
   for (const auto& each : *book->sold) held += each.amount;
   return held;
 }
@@ -102,15 +104,17 @@ NodeRow row_of(const kube::Node& node, const NodeReport* report, std::span<const
   row.cpu.offered = node.allocatable.get(model::kBatchCpu);
   row.memory.offered = node.allocatable.get(model::kBatchMemory);
   if (known.tasks) {
-    model::Resources sold = held_by_yarn(node);
+    auto sold = held_by_yarn(node);
     row.tasks = 0;
     for (const Task* task : tasks) {
       if (!task->sold()) continue;
-      sold += task->request;
+      if (sold) *sold += task->request;
       ++*row.tasks;
     }
-    row.cpu.sold = sold.cpu.value;
-    row.memory.sold = sold.memory.value;
+    if (sold) {
+      row.cpu.sold = sold->cpu.value;
+      row.memory.sold = sold->memory.value;
+    }
   }
   if (known.settings) {
     const model::LinePlan line = settings.line(pool, strategy, now);

@@ -21,7 +21,7 @@ namespace tidemark::console {
 // Whether the numbers of a node are current.
 enum class Report : std::uint8_t {
   kFresh,
-  kStale,     // older than the settings allow: the node sells nothing new
+  kStale,     // older than the settings allow: the offer of the node shrinks
   kMissing,   // no agent reported yet
   kUnread,    // the console cannot read NodeMetrics
   kNotReady,  // the kubelet does not answer

@@ -1,7 +1,6 @@
 // The rules of the NodeSLO that apply now: thresholds that a calendar or an override raised are lowered at their end by
 // this node's clock, whether or not a manager writes it (policy/settings/nodeslo/lines_held.h). Thresholds that differ
-// from
-// the NodeSLO are reported: as a metric at once, and in the log when a manager should have written long ago.
+// from the NodeSLO are reported: as a metric at once, and in the log when a manager should have written long ago.
 //
 // Each node waits its own delay within `--line-ends-within` after the end, as if a manager wrote to one node after the
 // other. Otherwise every node of a cluster would evict in the same second.

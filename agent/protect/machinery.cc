@@ -74,7 +74,7 @@ Machinery find_out_machinery(const MachineSights& sights, const Result<linux::Kn
       if (one.effective) continue;
       log.info("not supported here", {{"file", found_name(one.file)}, {"why", one.why}});
     }
-    if (!trial->left.empty()) log.warn("cannot remove a group of the trial", {{"what", trial->left}});
+    if (!trial->left.empty()) log.warn("cannot remove a cgroup of the kernel probe", {{"what", trial->left}});
   }
   linux::Buffer buffer;
   const auto cpus = linux::Folder::open(sights.sys_root + "/devices/system/cpu");

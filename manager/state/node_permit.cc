@@ -64,9 +64,9 @@ NodePermit node_permit(const kube::Node& node, const policy::waterline::Tidemark
       policy::state::advance(reading.marks, inherited, inputs.sold_known ? sold : policy::state::SoldNow(), now);
   out.carried = std::move(reading.marks);
   out.state = policy::state::effective(out.advanced.marks, pool.modes.*mode, now);
-  // An order says nothing of evictions: a pool that was stopped must not grow by a mark that says on.
   out.taints = pool.arbitrate.on(pool.profile) && pool.arbitrate.taint;
   out.budgets_newer = inputs.budgets_newer;
+  // An order says nothing of evictions: a pool that was stopped must not grow by a mark that says on.
   out.may_grow = (inputs.desired_known || out.advanced.marks.any()) && !inputs.budgets_newer;
   if (inputs.budgets != nullptr) out.guard = policy::evict::guard_of(*inputs.budgets, pool.name);
   out.left = inputs.left;

@@ -1,7 +1,8 @@
 // Combines the marks of a node into its state, and advances them.
 //
-//    in force on a side (Kubernetes, YARN)  =  the strictest of: cluster, pool, node
-//    unless its pool or the node itself was ordered on:  and of the pool's mode
+//    in force on a side (Kubernetes, YARN)  =  the strictest of the orders for the cluster, the pool and the node
+//
+// The mode of the pool counts too, unless the pool or the node itself was ordered on.
 //
 //    on < observe < draining < off
 #pragma once

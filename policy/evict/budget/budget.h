@@ -14,8 +14,8 @@
 //
 // A job gains protection: the more often it was evicted within a day, the fewer evictions it may have within an hour.
 //
-//   allowed = max(1, perJobHour − (evictions of its last day before this hour) / kJobAgeing),  left = allowed − this
-//   hour's
+//   allowed = max(1, perJobHour − (evictions of its last day before this hour) / kJobAgeing)
+//   left    = allowed − evictions of this hour
 //
 // Hours slide, so an unused allowance does not add up. An agent without a grant uses the limit of its settings
 // (node_evictions_of() of policy/waterline), and on a machine without a cluster kEvictionsPerHourAlone.

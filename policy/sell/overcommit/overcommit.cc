@@ -151,19 +151,6 @@ MidTerms<Amount> mid(const model::NodeSnapshot& node, const model::NodeMetricVie
   return terms;
 }
 
-// Strictly older than the limit. A time stamp from the future is not stale: a skewed clock is no reason to sell
-// nothing.
-bool is_stale(base::WallTime update, std::int64_t degrade_minutes, base::WallTime now) {
-  constexpr std::int64_t kNanosecondsPerMinute = 60'000'000'000;
-  std::int64_t age_ns = 0;
-  if (__builtin_sub_overflow(now.since_epoch.count(), update.since_epoch.count(), &age_ns)) {
-    return now.since_epoch > update.since_epoch;
-  }
-  std::int64_t limit_ns = 0;
-  if (__builtin_mul_overflow(degrade_minutes, kNanosecondsPerMinute, &limit_ns)) return degrade_minutes < 0;
-  return age_ns > limit_ns;
-}
-
 // True if the offer depends on unreadable settings or annotations of the node, or on impossible (negative)
 // measurements.
 bool is_unsure(const model::NodeSnapshot& node, const model::NodeMetricView& metric, const NodeStrategy& strategy) {
@@ -304,6 +291,17 @@ void publish(const model::NodeSnapshot& node, const model::NodeMetricView& metri
 }
 
 }  // namespace
+
+bool is_stale(base::WallTime update, std::int64_t degrade_minutes, base::WallTime now) {
+  constexpr std::int64_t kNanosecondsPerMinute = 60'000'000'000;
+  std::int64_t age_ns = 0;
+  if (__builtin_sub_overflow(now.since_epoch.count(), update.since_epoch.count(), &age_ns)) {
+    return now.since_epoch > update.since_epoch;
+  }
+  std::int64_t limit_ns = 0;
+  if (__builtin_mul_overflow(degrade_minutes, kNanosecondsPerMinute, &limit_ns)) return degrade_minutes < 0;
+  return age_ns > limit_ns;
+}
 
 OvercommitPlan overcommit(const model::NodeSnapshot& node, const NodeStrategy& strategy, base::WallTime now) {
   if (!strategy.enabled) {

@@ -1,7 +1,6 @@
 // The agent's thresholds at a moment: those of the NodeSLO, lowered if a raised one has expired by the node's own clock
-// (policy/settings/nodeslo/line_caps.h). A leading manager writes the same values, so its absence changes only who
-// lowers them
-// and how soon (agent/protect/line_ends.h).
+// (policy/settings/nodeslo/line_caps.h). A leading manager writes the same values, so its absence changes only
+// which program lowers them, and how soon (agent/protect/line_ends.h).
 #pragma once
 
 #include <chrono>
