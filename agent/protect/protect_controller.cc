@@ -130,7 +130,8 @@ bool ProtectController::begin() {
   journal_.emplace(std::move(*journal));
   lock_.reset();
   if (journal_->read_at_start().unreadable > 0) {
-    log_.warn("invalid lines in the restore journal", {{"lines", std::to_string(journal_->read_at_start().unreadable)}});
+    log_.warn("invalid lines in the restore journal",
+              {{"lines", std::to_string(journal_->read_at_start().unreadable)}});
   }
   if (auto ends = Ends::begin(options_.places.run_dir, loop_.clock().boot())) {
     ends_.emplace(std::move(*ends));

@@ -7,8 +7,8 @@
 //   3. the switch "no more Kubernetes" takes Kubernetes out, also for pinned runs
 //   4. the pin of the job, then the first rule that pins it
 //   5. the share: draw < kubernetes_percent → Kubernetes
-// A run that would make too many runs wait at Kubernetes goes to YARN; a run that may only go to Kubernetes waits. If no
-// side is left, the run waits.
+// A run that would make too many runs wait at Kubernetes goes to YARN; a run that may only go to Kubernetes waits. If
+// no side is left, the run waits.
 #pragma once
 
 #include <array>

@@ -101,8 +101,8 @@ OvercommitPlan overcommit(const model::NodeSnapshot& node, const NodeStrategy& s
 // right, growth would be a guess. nullopt if the node has no value.
 void keep_cuts_only(OvercommitPlan& plan, const model::NodeSnapshot& node);
 
-// True if a NodeMetric is strictly older than the limit. A time stamp from the future is not stale: a skewed clock is no
-// reason to sell nothing.
+// True if a NodeMetric is strictly older than the limit. A time stamp from the future is not stale: a skewed clock is
+// no reason to sell nothing.
 bool is_stale(base::WallTime update, std::int64_t degrade_minutes, base::WallTime now);
 
 }  // namespace tidemark::policy::sell
