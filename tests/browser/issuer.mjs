@@ -20,7 +20,7 @@ const provider = new Provider(issuer, {
   ttl: { IdToken: 20 },
   rotateRefreshToken: true,
   pkce: { required: () => true },
-  findAccount: (_, id) => !left.has(id) && ({ accountId: id, claims: () => ({ sub: id, email: `${id}@example.com` }) }),
+  findAccount: (_, id) => (left.has(id) ? undefined : { accountId: id, claims: () => ({ sub: id, email: `${id}@example.com` }) }),
   cookies: { keys: ["a key of the test"] },
 });
 const callback = provider.callback();
