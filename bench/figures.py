@@ -15,8 +15,9 @@ LEDGER = "bench/ledger.jsonl"
 AIMS = "bench/aims.json"
 TABLE = "docs/figures.md"
 ALL = "bench/all_figures.md"
-HEADLINES_MAX, OLD_COMMITS, OLD = 45, 200, " (old)"
+HEADLINES_MAX, OLD_COMMITS, OLD = 25, 200, " (old)"
 _PASSES = {"<=": lambda value, limit: value <= limit, "<": lambda value, limit: value < limit, ">=": lambda value, limit: value >= limit}
+AIM_HEAD = ("| figure | aim | verdict | configuration | value | n | command | commit |", "|---|---|---|---|---:|---:|---|---|")
 FIELDS = {"figure": str, "value": (int, float), "unit": str, "n": int, "spread": list, "command": str, "commit": str, "machine": str, "date": str}
 
 
@@ -70,6 +71,10 @@ def aims(root: Path) -> list[dict]:
     return json.loads(file.read_text())["aims"] if file.exists() else []
 
 
+def headlines(root: Path) -> list[dict]:
+    return [aim for aim in aims(root) if aim.get("headline")]
+
+
 def verdict(entry: dict, must: str) -> str:
     """By the median, and by the round that was farthest from the aim."""
     sign, limit = must.split()
@@ -85,7 +90,7 @@ def _row(entry: dict, *cells: str) -> str:
     return f"| {' | '.join([*cells, value, str(entry['n']), command, entry['commit']])} |"
 
 
-def _headline(entry: dict | None, aim: dict) -> str:
+def _with_aim(entry: dict | None, aim: dict) -> str:
     if entry is None:
         return f"| {aim['figure']} | {aim['aim']} | not measured | {aim['configuration']} | – | – | – | – |"
     return _row(entry, aim["figure"], aim["aim"], verdict(entry, aim["must"]), aim["configuration"])
@@ -105,9 +110,9 @@ def pages(root: Path, entries: list[dict]) -> dict[str, str]:
     head = ["# Figures", "", f"The headline figures, each the median of its rounds (lowest … highest), from the latest line of `{LEDGER}`.",
             f"`{OLD.strip()}`: measured more than {OLD_COMMITS} commits ago. `-dirty`: measured with uncommitted changes. Values may differ today.",
             f"[All figures](../{ALL}), [how they are measured](../bench/README.md).", "",
-            "| figure | aim | verdict | configuration | value | n | command | commit |", "|---|---|---|---|---:|---:|---|---|"]
-    head += [_headline(latest.get(aim["figure"]), aim) for aim in aims(root)]
-    every = ["# All figures", "", "The latest measurement of each figure; `./dev bench tables` makes this page.", ""]
+            *AIM_HEAD, *(_with_aim(latest.get(aim["figure"]), aim) for aim in headlines(root))]
+    every = ["# All figures", "", "The latest measurement of each figure; `./dev bench tables` makes this page.", "", "## Other figures with an aim", "",
+             *AIM_HEAD, *(_with_aim(latest.get(aim["figure"]), aim) for aim in aims(root) if not aim.get("headline")), ""]
     for suite in sorted({figure.split(".", 1)[0] for figure in latest}):
         every += [f"## {suite}", "", "| figure | value | n | command | commit |", "|---|---:|---:|---|---|"]
         every += [_row(latest[figure], figure.split(".", 1)[1]) for figure in sorted(latest) if figure.split(".", 1)[0] == suite] + [""]
@@ -116,8 +121,8 @@ def pages(root: Path, entries: list[dict]) -> dict[str, str]:
 
 
 def unshowable(root: Path) -> list[str]:
-    found = aims(root)
-    wrong = [f"{AIMS}: {len(found)} headline figures, at most {HEADLINES_MAX}"] if len(found) > HEADLINES_MAX else []
+    found, shown = aims(root), headlines(root)
+    wrong = [f"{AIMS}: {len(shown)} headline figures, at most {HEADLINES_MAX}"] if len(shown) > HEADLINES_MAX else []
     return wrong + [f"{AIMS}: {aim['figure']}: `{aim['must']}` is no comparison" for aim in found if not re.fullmatch(r"(<=|<|>=) [\d.]+", aim["must"])]
 
 
