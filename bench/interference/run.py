@@ -10,6 +10,7 @@ each round; the same requests in all columns of a round. A ratio is of the same 
   batch_…         cores that the offline work had, from its groups; both over the time in which the load counts, in every column
   p99_alone       not a ratio: the service alone, in ms
   noise_p99, …    one column without offline work against the other one of its round: what the machine does by itself
+  waits_…         only with TIDEMARK_BENCH_TRACE=1: what waits of online threads of 1 ms and more took together
   stolen_…        of the processors' time, what the host of the virtual machine gave to others
 
 Columns: `unprotected` (each process in its own group of 1024 shares beside the service's), `nothing` (all below one group of 2 shares: what the kernel gives for
@@ -223,7 +224,9 @@ def main() -> int:
                 if failed:
                     raise Failed(f"requests that were not answered: {failed}")
                 say(f"round {number + 1} of {ROUNDS}: {time.monotonic() - begun:.0f} s")
-            if TRACE:
+            if tracer:
+                for name, seconds in tracer.long_s.items():
+                    figure(f"interference.waits_{name}", "ms", [1000 * each for each in seconds])
                 return 0
             tell(rounds)  # also where none is kept: three quarters of an hour went into it
             busy = statistics.median(each[name].busy for each in rounds for name in (ALONE, AGAIN))

@@ -42,6 +42,7 @@ def kind(command: str) -> str:
 def waits(lines: Iterable[str]) -> list[tuple[float, Counter]]:
     """Length and content of each wait of an online thread."""
     running: dict[int, str] = {}
+    threads: dict[int, str] = {}  # the thread that each processor runs
     waiting: dict[str, Wait] = {}
     found = []
     last = 0.0
@@ -56,13 +57,14 @@ def waits(lines: Iterable[str]) -> list[tuple[float, Counter]]:
             wait.meanwhile[(running.get(wait.cpu, "unknown"), busiest)] += now - max(last, wait.since)
         last = now
         if name == "sched_switch" and (switch := SWITCH.match(text)):
-            running[cpu] = kind(switch[4])
+            running[cpu], threads[cpu] = kind(switch[4]), switch[5]
+            waiting.pop(switch[2], None)
             if kind(switch[1]) == "online" and switch[3].startswith("R"):
                 waiting[switch[2]] = Wait(now, cpu)
             if wait := waiting.pop(switch[5], None):
                 found.append((now - wait.since, wait.meanwhile))
         elif name.startswith("sched_wakeup") and (woken := WAKEUP.match(text)):
-            if kind(woken[1]) == "online" and woken[2] not in waiting:
+            if kind(woken[1]) == "online" and woken[2] not in waiting and woken[2] not in threads.values():
                 waiting[woken[2]] = Wait(now, int(woken[3]))
         elif name == "sched_migrate_task" and (moved := MIGRATION.search(text)) and moved[1] in waiting:
             waiting[moved[1]].cpu = int(moved[2])
@@ -86,6 +88,7 @@ class Tracer:
     def __init__(self, name: str):
         self.mount = Path(tempfile.mkdtemp(prefix="tidemark-trace-"))
         self.instance = self.mount / "instances" / name
+        self.long_s: dict[str, list[float]] = {}  # by column: of each round, what long waits took together
 
     def __enter__(self) -> "Tracer":
         if subprocess.run(["mount", "-t", "tracefs", "tracefs", str(self.mount)], capture_output=True).returncode:
@@ -111,7 +114,9 @@ class Tracer:
         yield
         self._set("tracing_on", 0)
         with open(self.instance / "trace", errors="replace") as trace:
-            print(summary(name, waits(trace)), flush=True)
+            found = waits(trace)
+        print(summary(name, found), flush=True)
+        self.long_s.setdefault(name, []).append(sum(length for length, _ in found if length >= LONG_S))
 
     def _set(self, file: str, value: int) -> None:
         (self.instance / file).write_text(str(value))
