@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "agent/evict/take_back.h"
+#include "agent/evict/yarn_reclaim.h"
 #include "agent/feature_gates.h"
 #include "agent/machine_places.h"
 #include "agent/protect/line_ends.h"

@@ -13,10 +13,10 @@ Evicting::Evicting(net::EventLoop& loop, const AgentConnections& connections, co
       killer_(beside_.hierarchies, connections.killing),
       events_(loop, connections.client, log_, metrics, "tidemark-agent"),
       losses_(loop, log_, metrics, options.state_dir),
-      take_back_(loop, connections.client.ahead(), log_, options.node_name, options.yarn_hold_back),
+      yarn_reclaim_(loop, connections.client.ahead(), log_, options.node_name, options.yarn_hold_back),
       ending_(loop,
               {connections.client, killer_, [this](const model::Task& task) { return beside_.tasks.copilot_of(task); },
-               &take_back_, beside_.audit},
+               &yarn_reclaim_, beside_.audit},
               log_, options.audit_actor),
       left_overs_(loop, ending_, log_),
       ends_(loop, connections.client, log_, options.node_name),
@@ -35,7 +35,7 @@ void Evicting::start() {
 }
 
 void Evicting::use_node(const kube::Node& node) {
-  take_back_.use_node(node);
+  yarn_reclaim_.use_node(node);
   ends_.use_node(node);
 }
 
@@ -59,7 +59,7 @@ void Evicting::observe(const Measured& measured, const std::shared_ptr<const Tas
                        .tasks = tasks,
                        .rules = rules,
                        .permit = permits.permits[kIndex],
-                       .yarn_preempts = take_back_.heard()});
+                       .yarn_preempts = yarn_reclaim_.heard()});
   beside_.protect.tell_eviction(controller_.says(), lines_.says());
   if (acts_) left_overs_.observe(permits.evicts, *tasks);  // an order of a person applies in each mode
   ends_.observe(tasks, word && report_);

@@ -16,8 +16,8 @@
 #include "agent/evict/left_overs.h"
 #include "agent/evict/loss_ledger.h"
 #include "agent/evict/pods_room.h"
-#include "agent/evict/take_back.h"
 #include "agent/evict/task_ends.h"
+#include "agent/evict/yarn_reclaim.h"
 #include "agent/protect/protect_controller.h"
 #include "agent/sampler/measured.h"
 #include "agent/tasks/node_tasks.h"
@@ -66,7 +66,7 @@ class Evicting {
   linux::KernelGroupKiller killer_;
   kube::EventRecorder events_;
   LossLedger losses_;
-  TakeBack take_back_;
+  YarnReclaim yarn_reclaim_;
   Ending ending_;
   LeftOvers left_overs_;
   TaskEnds ends_;

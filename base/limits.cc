@@ -46,7 +46,7 @@ std::optional<Duration> TokenBucket::reserve(MonotonicTime now, Duration wait_ma
   return needed;
 }
 
-void TokenBucket::give_back() {
+void TokenBucket::refund() {
   if (interval_ == Duration::max()) {
     left_ = std::min(left_ + 1, burst_);
   } else {

@@ -21,7 +21,7 @@ class TokenBucket {
   std::optional<Duration> reserve(MonotonicTime now, Duration wait_max);
   bool try_take(MonotonicTime now) { return reserve(now, Duration(0)).has_value(); }
   // The token that was taken last is not needed after all.
-  void give_back();
+  void refund();
   // How long until a token is there; takes none. Duration::max() where the bucket never refills.
   Duration wait(MonotonicTime now) const;
 

@@ -49,18 +49,18 @@ TEST(TokenBucket, IdleTimeFillsItNoFurtherThanTheBurst) {
   EXPECT_FALSE(bucket.try_take(later));
 }
 
-TEST(TokenBucket, WhatIsGivenBackWasNeverTaken) {
+TEST(TokenBucket, RefundUndoesTake) {
   TokenBucket bucket(4, 1);
   EXPECT_EQ(bucket.reserve(kStart, seconds(1)), Duration(0));
   EXPECT_EQ(bucket.reserve(kStart, seconds(1)), milliseconds(250));
-  bucket.give_back();
+  bucket.refund();
   EXPECT_EQ(bucket.reserve(kStart, seconds(1)), milliseconds(250));
-  bucket.give_back();
-  bucket.give_back();
+  bucket.refund();
+  bucket.refund();
   EXPECT_EQ(bucket.wait(kStart), Duration(0));
   TokenBucket never(0, 1);
   EXPECT_TRUE(never.try_take(kStart));
-  never.give_back();
+  never.refund();
   EXPECT_TRUE(never.try_take(kStart));
   EXPECT_FALSE(never.try_take(kStart));
 }
@@ -132,7 +132,7 @@ TEST(Backoff, JitterSpreadsEveryWaitInItsBand) {
   EXPECT_GT(most, milliseconds(14'800));
 }
 
-TEST(Backoff, NeverOverflowsNorShrinks) {
+TEST(Backoff, NeverOverflowsNorDecreases) {
   Backoff backoff({.initial = seconds(1), .max = Duration::max(), .factor = 1e6, .jitter = 0}, Random(1));
   Duration last{0};
   for (int i = 0; i < 100; ++i) {

@@ -54,7 +54,7 @@ class LookBackTest : public ::testing::Test {
         basis.evicted.kubernetes = kMono + -20s;
         basis.in_force.guard = {true, true};
         basis.state.motion = {};
-        basis.kubernetes.taken_back = basis.yarn.book.taken_back = false;
+        basis.kubernetes.withdrawn = basis.yarn.book.withdrawn = false;
       }
       motion = policy::waterline::pool_of(revision.tidemark, basis.node.labels).motion;
       const auto decision = manager::decide(snapshot, basis, revision);

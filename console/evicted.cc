@@ -28,7 +28,7 @@ void EvictedTasks::see(const Task* before, const Task* after, base::WallTime now
 }
 
 void EvictedTasks::see(const kube::Node* before, const kube::Node& after) {
-  for (const std::string_view key : {model::kEndedTasksAnnotation, model::kYarnGivenBackAnnotation}) {
+  for (const std::string_view key : {model::kEndedTasksAnnotation, model::kYarnPreemptedAnnotation}) {
     const kube::Text* text = after.meta.annotations.find(key);
     const kube::Text* old = before == nullptr ? nullptr : before->meta.annotations.find(key);
     if (text == nullptr || (old != nullptr && old->view() == text->view())) continue;

@@ -226,11 +226,11 @@ void write_yarn_node(JsonWriter& json, const YarnNode& node, const operate::Deci
     json.null();
   }
   json.member("waiting", node.book && node.book->waiting ? *node.book->waiting : std::string());
-  model::Resources give_back;
+  model::Resources amount;
   if (node.offer) {
-    for (const model::Reclaim& each : node.offer->reclaim) give_back += each.give_back;
+    for (const model::Reclaim& each : node.offer->reclaim) amount += each.amount;
   }
-  write_yarn_amount(json, "giveBack", node.offer ? std::optional(give_back) : std::nullopt);
+  write_yarn_amount(json, "reclaim", node.offer ? std::optional(amount) : std::nullopt);
   seconds_member(json, "drainBy", node.offer ? node.offer->drain_by : std::nullopt);
   json.key("contestedAt");
   if (contested != nullptr) {

@@ -222,7 +222,7 @@ kube::NodeFields node_fields() {
   fields.meta.annotations = {
       model::kStateDetailAnnotation, model::kColocationStrategyAnnotation, model::kYarnBookAnnotation,
       model::kYarnOfferAnnotation,   model::kConfigHashAnnotation,         model::kYarnClusterIdAnnotation,
-      kYarnBookOfAnnotation,         model::kEndedTasksAnnotation,         model::kYarnGivenBackAnnotation};
+      kYarnBookOfAnnotation,         model::kEndedTasksAnnotation,         model::kYarnPreemptedAnnotation};
   fields.condition_messages = {model::kIsolationCondition};
   fields.info = true;
   return fields;

@@ -85,7 +85,7 @@ TEST_F(ConsoleWork, CountsEvictionsOfYarnContainersOnceEach) {
   say("tidemark.io/ended-tasks",
       cat(kFirst, R"(,{"at":"2026-03-01T02:01:00.000000Z","class":"spark","finished":7})",
           R"(,{"at":"2026-03-01T02:03:00.000000Z","class":"spark","job":"yarn/application_1_1","evicted":1})"));
-  say("tidemark.io/yarn-given-back", R"({"at":"2026-03-01T02:02:00.000000Z","class":"spark","evicted":4})");
+  say("tidemark.io/yarn-preempted", R"({"at":"2026-03-01T02:02:00.000000Z","class":"spark","evicted":4})");
   const Json found = read_until("/api/v1/offline", evicted(7));
   const Json& spark = found.member("classes")->as_array().at(0);
   EXPECT_EQ(number(spark, "lostCoreSeconds"), 0);

@@ -8,7 +8,7 @@ namespace tidemark::kube {
 struct Place::Held {
   Held(std::shared_ptr<CallBudget> of, base::Duration waited_for) : budget(std::move(of)), waited(waited_for) {}
   ~Held() {
-    if (!used && budget != nullptr) budget->give_back();
+    if (!used && budget != nullptr) budget->refund();
   }
   Held(const Held&) = delete;
   Held& operator=(const Held&) = delete;
@@ -44,7 +44,7 @@ struct CallBudget::Waiting {
     if (called) return;
     budget.line_.erase(at);
     budget.due_.pop_back();
-    budget.bucket_.give_back();
+    budget.bucket_.refund();
     budget.wake_for_first();
   }
   Waiting(const Waiting&) = delete;
@@ -82,8 +82,8 @@ Place CallBudget::hold(base::Duration waited) {
 }
 
 // The first of the line has it now, and each of the others what the one before would have had.
-void CallBudget::give_back() {
-  bucket_.give_back();
+void CallBudget::refund() {
+  bucket_.refund();
   if (line_.empty()) return;
   due_.pop_back();
   call_first();

@@ -45,7 +45,7 @@ class CallBudget : public std::enable_shared_from_this<CallBudget> {
   friend class Place;
   struct Waiting;
   Place hold(base::Duration waited);
-  void give_back();
+  void refund();
   void call_first();
   void serve();
   void wake_for_first();

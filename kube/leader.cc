@@ -87,8 +87,8 @@ class Elector final : public LeaderElector {
     if (!leading()) co_return;
     renewed_at_.reset();
     announce();
-    auto done = co_await give_back();
-    if (!done && done.error().kind == ErrorKind::kConflict && co_await still_ours()) done = co_await give_back();
+    auto done = co_await release_lease();
+    if (!done && done.error().kind == ErrorKind::kConflict && co_await still_ours()) done = co_await release_lease();
     if (!done) log_.warn("cannot release lease; it will expire", {{"error", done.error()}});
   }
 
@@ -105,7 +105,7 @@ class Elector final : public LeaderElector {
   }
 
   // The revision is that of our last renewal: if another candidate took over, this write must fail.
-  net::Task<Result<std::string>> give_back() {
+  net::Task<Result<std::string>> release_lease() {
     std::string body = lease_body(config_, revision_, {"", now_text(), now_text(), epoch_});
     co_return co_await writer_.patch(kLeases, config_.name, PatchType::kMerge, std::move(body), write_options(),
                                      request_limit_);

@@ -57,7 +57,7 @@ class TextMap {
   auto begin() const { return entries_.begin(); }
   auto end() const { return entries_.end(); }
   std::size_t bytes() const;
-  void shrink() { entries_.shrink_to_fit(); }
+  void shrink_to_fit() { entries_.shrink_to_fit(); }
 
  private:
   std::vector<Entry> entries_;
@@ -98,7 +98,7 @@ class ResourceList {
   auto begin() const { return entries_.begin(); }
   auto end() const { return entries_.end(); }
   std::size_t bytes() const;
-  void shrink() { entries_.shrink_to_fit(); }
+  void shrink_to_fit() { entries_.shrink_to_fit(); }
 
  private:
   std::vector<Entry> entries_;

@@ -277,7 +277,7 @@ void read_text_map(Decoder& decoder, const KeyFilter& filter, TextMap& out) {
     decoder.view(value);
     out.set(std::move(held), value.size() <= kSharedMax ? decoder.interner().intern(value) : Text::plain(value));
   });
-  out.shrink();
+  out.shrink_to_fit();
 }
 
 void read_meta(Decoder& decoder, const MetaFields& fields, ObjectMeta& meta) {
@@ -333,7 +333,7 @@ void read_resources(Decoder& decoder, ResourceList& out) {
     read_amount(decoder, name, amount);
     if (decoder.ok()) out.set(name, amount);
   });
-  out.shrink();
+  out.shrink_to_fit();
 }
 
 void read_container(Decoder& decoder, Container& container) {

@@ -304,7 +304,7 @@ void write_reclaim(base::JsonWriter& writer, const std::vector<Reclaim>& reclaim
   writer.begin_array();
   for (std::size_t i = 0; i < reclaim.size() && i < kReclaimClassesMax; ++i) {
     writer.begin_object().member("class", std::string_view(reclaim[i].work_class));
-    write_amounts(writer, "giveBack", reclaim[i].give_back);
+    write_amounts(writer, "amount", reclaim[i].amount);
     write_amounts(writer, "keep", reclaim[i].keep);
     writer.member("reason", std::string_view(reclaim[i].reason)).end_object();
   }
@@ -320,10 +320,10 @@ Result<std::vector<Reclaim>> read_reclaim(const Json& list) {
   }
   std::vector<Reclaim> out;
   for (const Json& item : list.as_array()) {
-    TM_TRY_VOID(only_members(item, {"class", "giveBack", "keep", "reason"}, "reclaim: "));
+    TM_TRY_VOID(only_members(item, {"class", "amount", "keep", "reason"}, "reclaim: "));
     Reclaim each;
     TM_TRY(each.work_class, text_of(item, "class"));
-    TM_TRY(each.give_back, amounts_of(item, "giveBack"));
+    TM_TRY(each.amount, amounts_of(item, "amount"));
     TM_TRY(each.keep, amounts_of(item, "keep"));
     TM_TRY(each.reason, text_of(item, "reason"));
     out.push_back(std::move(each));

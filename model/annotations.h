@@ -64,12 +64,12 @@ inline constexpr std::string_view kYarnBookRenewedAnnotation = "tidemark.io/yarn
 Result<YarnBook> parse_yarn_book(std::string_view annotation);
 std::string format_yarn_book(const YarnBook& book);
 
-// Work of a class that a side must release: [{"class":"transcode","giveBack":{…},"keep":{…},"reason":"TM-LEDGER-009"}],
+// Work of a class that a side must release: [{"class":"transcode","amount":{…},"keep":{…},"reason":"TM-LEDGER-009"}],
 // in the order of reclaiming. The receiver uses `keep`, the amount that the class may continue to hold; "" is work
 // without a class.
 struct Reclaim {
   std::string work_class;
-  Resources give_back;
+  Resources amount;
   Resources keep;
   std::string reason;  // an id of model/reason.h
   bool operator==(const Reclaim&) const = default;

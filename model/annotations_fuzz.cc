@@ -5,7 +5,7 @@
 
 #include "base/check.h"
 #include "model/annotations.h"
-#include "model/take_back.h"
+#include "model/yarn_reclaim.h"
 
 namespace {
 
@@ -35,12 +35,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check(offer);
   if (offer)
     TM_CHECK(model::parse_yarn_offer(model::format_yarn_offer(*offer)).has_value(), "what we write we can read");
-  const auto take = model::parse_take_back(text);
+  const auto take = model::parse_reclaim_request(text);
   check(take);
-  if (take) TM_CHECK(model::parse_take_back(model::format_take_back(*take)) == *take, "what we write we can read");
-  const auto taken = model::parse_taken_back(text);
+  if (take)
+    TM_CHECK(model::parse_reclaim_request(model::format_reclaim_request(*take)) == *take, "what we write we can read");
+  const auto taken = model::parse_reclaim_answer(text);
   check(taken);
-  if (taken) TM_CHECK(model::parse_taken_back(model::format_taken_back(*taken)) == *taken, "what we write we can read");
+  if (taken)
+    TM_CHECK(model::parse_reclaim_answer(model::format_reclaim_answer(*taken)) == *taken, "what we write we can read");
   const auto cpus = model::count_cpus(text);
   check(cpus);
   if (cpus) TM_CHECK(*cpus >= 0 && *cpus <= model::kCpuListMax, "a machine has no more");

@@ -158,7 +158,7 @@ TEST(Annotations, ReadsYarnWaitingAndReclaim) {
   offer.drain_by = *base::parse_rfc3339("2026-03-01T06:00:00Z");
   const std::string text = format_yarn_offer(offer);
   EXPECT_TRUE(text.ends_with(
-      R"("reclaim":[{"class":"transcode","giveBack":{"kubernetes.io/batch-cpu":"4800","kubernetes.io/batch-memory":"1Mi"},)"
+      R"("reclaim":[{"class":"transcode","amount":{"kubernetes.io/batch-cpu":"4800","kubernetes.io/batch-memory":"1Mi"},)"
       R"("keep":{"kubernetes.io/batch-cpu":"7200","kubernetes.io/batch-memory":"0"},"reason":"TM-LEDGER-009"}],)"
       R"("drainBy":"2026-03-01T06:00:00.000000Z"})"))
       << text;
@@ -168,7 +168,7 @@ TEST(Annotations, ReadsYarnWaitingAndReclaim) {
         .error()
         .message;
   };
-  EXPECT_EQ(wrong(R"("reclaim":[{"class":"a","giveBack":{},"reason":"b"}])"), "keep: missing");
+  EXPECT_EQ(wrong(R"("reclaim":[{"class":"a","amount":{},"reason":"b"}])"), "keep: missing");
   EXPECT_EQ(wrong(R"("drainBy":"soon")"), "drainBy: wanted a time like 2026-03-01T02:00:00Z");
 }
 

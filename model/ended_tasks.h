@@ -25,8 +25,8 @@ inline constexpr std::string_view kEndedTasksAnnotation = "tidemark.io/ended-tas
 // Containers that YARN's operator preempted on the node for more timely work of the other side, in the same format.
 // To the agent they look finished, so they are not counted twice. Entries stay for an hour, because a
 // restarted operator reads them.
-inline constexpr std::string_view kYarnGivenBackAnnotation = "tidemark.io/yarn-given-back";
-inline constexpr base::Duration kGivenBackKept = std::chrono::hours(1);
+inline constexpr std::string_view kYarnPreemptedAnnotation = "tidemark.io/yarn-preempted";
+inline constexpr base::Duration kYarnPreemptedKept = std::chrono::hours(1);
 // Longer than the possible age of the counts of a manager that restarts.
 inline constexpr base::Duration kEndedTasksKept = std::chrono::minutes(15);
 inline constexpr std::size_t kEndedTasksMax = 64;             // entries

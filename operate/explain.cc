@@ -342,7 +342,7 @@ Json render_json(const Explanation& explanation) {
   policy::explain::add_json(out, explanation.grounds);
   out["offer"] = policy::explain::render_json(decision.offer, explanation.names());
   if (!decision.kubernetes_off.classes.empty()) {
-    out["takenBackOfClasses"] =
+    out["withdrawnOfClasses"] =
         Json::object({{"kubernetes", policy::explain::classes_off_json(decision.kubernetes_off)},
                       {"yarn", policy::explain::classes_off_json(decision.yarn_off)}});
   }

@@ -19,7 +19,7 @@
 #include "model/names.h"
 #include "model/oversold.h"
 #include "model/reason.h"
-#include "model/take_back.h"
+#include "model/yarn_reclaim.h"
 #include "operate/get.h"
 #include "operate/list_pages.h"
 #include "operate/off_progress.h"
@@ -35,11 +35,11 @@ constexpr int kHistoryMaps = 8;
 
 constexpr std::string_view kManagedBy = "tidemark-manager";
 constexpr std::array<std::string_view, 14> kNodeAnnotations{
-    manager::kEpochAnnotation,      model::kConfigHashAnnotation,    model::kStateDetailAnnotation,
-    model::kYarnOfferAnnotation,    "tidemark.io/yarn-reclaim",      "tidemark.io/yarn-drain",
-    model::kYarnBookAnnotation,     "tidemark.io/yarn-book-of",      model::kYarnBookRenewedAnnotation,
-    model::kYarnTakeBackAnnotation, model::kYarnTakenBackAnnotation, model::kYarnGivenBackAnnotation,
-    model::kEndedTasksAnnotation,   model::kOversoldAnnotation};
+    manager::kEpochAnnotation,     model::kConfigHashAnnotation,        model::kStateDetailAnnotation,
+    model::kYarnOfferAnnotation,   "tidemark.io/yarn-reclaim",          "tidemark.io/yarn-drain",
+    model::kYarnBookAnnotation,    "tidemark.io/yarn-book-of",          model::kYarnBookRenewedAnnotation,
+    model::kYarnReclaimAnnotation, model::kYarnReclaimAnswerAnnotation, model::kYarnPreemptedAnnotation,
+    model::kEndedTasksAnnotation,  model::kOversoldAnnotation};
 constexpr std::array<std::string_view, 4> kOffered{model::kBatchCpu, model::kBatchMemory, model::kMidCpu,
                                                    model::kMidMemory};
 constexpr std::string_view kManagerLease = "koordinator-manager";

@@ -307,10 +307,10 @@ net::Task<Result<Telling>> ClusterLink::tell(std::vector<Wanted> wanted) {
   co_return Telling{sent.size(), std::move(changes.set_again), std::move(changes.told_again)};
 }
 
-net::Task<Result<void>> ClusterLink::shrink(std::vector<Shrink> shrinks) {
+net::Task<Result<void>> ClusterLink::preempt(std::vector<Preemption> preemptions) {
   std::vector<hadoop::NodeUpdate> updates;
   std::vector<model::Reason> reasons;
-  for (Shrink& each : shrinks) {
+  for (Preemption& each : preemptions) {
     updates.push_back({std::move(each.nm), std::move(each.total), overcommit_of(each.grace)});
     reasons.push_back(each.reason);
   }

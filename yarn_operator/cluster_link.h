@@ -40,10 +40,10 @@ struct Wanted {
 };
 
 // A total at which the ResourceManager preempts containers.
-struct Shrink {
+struct Preemption {
   hadoop::NodeId nm;
   hadoop::Resource total;
-  model::Reason reason = model::Reason::kYarnTakenBack;
+  model::Reason reason = model::Reason::kYarnAgentReclaimed;
   base::Duration grace{0};  // between the notice to their applications and the kill
 };
 
@@ -105,7 +105,7 @@ class ClusterLink {
   net::Task<Result<Telling>> tell(std::vector<Wanted> wanted);
 
   // In one call. The confirmed amount (`counts_as`) stays.
-  net::Task<Result<void>> shrink(std::vector<Shrink> shrinks);
+  net::Task<Result<void>> preempt(std::vector<Preemption> preemptions);
   net::Task<Result<hadoop::ContainerReport>> container(const hadoop::ContainerId& id);
 
   bool synced() const { return seen_.has_value(); }

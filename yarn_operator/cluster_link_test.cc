@@ -14,7 +14,7 @@
 #include "base/testing/clock.h"
 #include "base/text.h"
 #include "net/testing/loop.h"
-#include "yarn_operator/shrink_book.h"
+#include "yarn_operator/reclaim_progress.h"
 #include "yarn_operator/testing/operator_world.h"
 
 namespace tidemark::yarn_operator {
@@ -259,7 +259,7 @@ TEST_F(ClusterLinkTest, DoesNotWaitForARefusedUpdate) {
   EXPECT_EQ(link.acts_on(kNm)->generation, 3);
 }
 
-Due drain(std::int64_t order, std::int64_t keep_mib) {
+NodeReclaim drain(std::int64_t order, std::int64_t keep_mib) {
   return {"n", kNm, model::Reason::kYarnDrained, order, {keep_mib, std::numeric_limits<std::int32_t>::max()}, 4};
 }
 
@@ -272,23 +272,23 @@ TEST_F(ClusterLinkTest, DoesNotFinishADrainWhileContainersMayBeUnknown) {
   one.away = false;
   one.nodes.at(kNm).used_memory = 0;
   ASSERT_TRUE(refresh());
-  const std::vector<Due> due{drain(1, 1024)};
-  ShrinkBook book;
-  EXPECT_TRUE(book.begin(due, link, clock.monotonic(), no_room).shrinks.empty());
+  const std::vector<NodeReclaim> due{drain(1, 1024)};
+  ReclaimProgress book;
+  EXPECT_TRUE(book.begin(due, link, clock.monotonic(), no_room).preemptions.empty());
   clock.advance(10s);
   one.nodes.at(kNm).used_memory = 2048;
   ASSERT_TRUE(refresh());
   const auto begun = book.begin(due, link, clock.monotonic(), no_room);
-  ASSERT_EQ(begun.shrinks.size(), 1U);
-  EXPECT_EQ(begun.shrinks[0].total.memory_mib, 1024);
+  ASSERT_EQ(begun.preemptions.size(), 1U);
+  EXPECT_EQ(begun.preemptions[0].total.memory_mib, 1024);
   EXPECT_EQ(begun.first, 1U);
 }
 
 // The others stay due: the first nodes may release enough.
 TEST_F(ClusterLinkTest, StartsATenthOfTheRequestedNodesAtOnceAndOthersLater) {
-  ShrinkBook book;
+  ReclaimProgress book;
   Pace pace;
-  std::vector<Due> due;
+  std::vector<NodeReclaim> due;
   for (int i = 0; i < 15; ++i) {
     const NodeId nm{base::cat("h", i), 1};
     one.nodes[nm] = {.used_memory = 2048, .used_vcores = 2};
@@ -316,17 +316,17 @@ TEST_F(ClusterLinkTest, StartsATenthOfTheRequestedNodesAtOnceAndOthersLater) {
 TEST_F(ClusterLinkTest, RetriesADrainOnlyDownToItsFirstTarget) {
   one.nodes = {{kNm, {.used_memory = 2048, .used_vcores = 2}}};
   ASSERT_TRUE(refresh());
-  ShrinkBook book;
-  EXPECT_EQ(book.begin({drain(1, 1024)}, link, clock.monotonic(), no_room).shrinks.size(), 1U);
+  ReclaimProgress book;
+  EXPECT_EQ(book.begin({drain(1, 1024)}, link, clock.monotonic(), no_room).preemptions.size(), 1U);
   const auto again = book.begin({drain(1, 512)}, link, clock.monotonic(), no_room);
-  ASSERT_EQ(again.shrinks.size(), 1U) << "it was not done yet";
-  EXPECT_EQ(again.shrinks[0].total.memory_mib, 1024);
+  ASSERT_EQ(again.preemptions.size(), 1U) << "it was not done yet";
+  EXPECT_EQ(again.preemptions[0].total.memory_mib, 1024);
   EXPECT_EQ(again.first, 0U);
   one.nodes.at(kNm).used_memory = 1024;
   ASSERT_TRUE(refresh());
-  EXPECT_TRUE(book.begin({drain(1, 512)}, link, clock.monotonic(), no_room).shrinks.empty());
+  EXPECT_TRUE(book.begin({drain(1, 512)}, link, clock.monotonic(), no_room).preemptions.empty());
   // A new drain has a new target.
-  EXPECT_EQ(book.begin({drain(2, 512)}, link, clock.monotonic(), no_room).shrinks.size(), 1U);
+  EXPECT_EQ(book.begin({drain(2, 512)}, link, clock.monotonic(), no_room).preemptions.size(), 1U);
 }
 
 class BoundedReclaimTest : public ClusterLinkTest {
@@ -341,10 +341,10 @@ class BoundedReclaimTest : public ClusterLinkTest {
     room.add_node("n", "night", 0);
     return room;
   }
-  static Due due(std::int64_t keep_mib = 0, bool bounded = true) {
+  static NodeReclaim due(std::int64_t keep_mib = 0, bool bounded = true) {
     return {"n", kNm, model::Reason::kYarnReclaimed, 1, {keep_mib, 4}, 4, {}, bounded};
   }
-  ShrinkBook::Begun begin(HourRoom& room, std::int64_t keep_mib = 0, bool bounded = true) {
+  ReclaimProgress::Begun begin(HourRoom& room, std::int64_t keep_mib = 0, bool bounded = true) {
     return book.begin({due(keep_mib, bounded)}, link, clock.monotonic(), room);
   }
   void holds(std::int64_t memory_mib, std::int64_t containers) {
@@ -353,22 +353,22 @@ class BoundedReclaimTest : public ClusterLinkTest {
     ASSERT_TRUE(refresh());
   }
   using OffTheHour = std::vector<std::pair<std::string, std::int64_t>>;
-  ShrinkBook book;
+  ReclaimProgress book;
 };
 
 TEST_F(BoundedReclaimTest, EndsOnlyWhatTheHourAllowsAndTheRestLater) {
   auto room = room_for(3);
   auto begun = begin(room);
-  ASSERT_EQ(begun.shrinks.size(), 1U);
-  EXPECT_EQ(begun.shrinks[0].total.memory_mib, 1024);
+  ASSERT_EQ(begun.preemptions.size(), 1U);
+  EXPECT_EQ(begun.preemptions[0].total.memory_mib, 1024);
   EXPECT_EQ(begun.off_the_hour, (OffTheHour{{"n", 3}}));
   holds(1024, 1);
-  EXPECT_TRUE(begin(room).shrinks.empty());
+  EXPECT_TRUE(begin(room).preemptions.empty());
   EXPECT_TRUE(book.waits(due())) << "the rest";
   auto later = room_for(1);
   begun = begin(later);
-  ASSERT_EQ(begun.shrinks.size(), 1U);
-  EXPECT_EQ(begun.shrinks[0].total.memory_mib, 0);
+  ASSERT_EQ(begun.preemptions.size(), 1U);
+  EXPECT_EQ(begun.preemptions[0].total.memory_mib, 0);
   EXPECT_EQ(later.left("n"), 0);
   EXPECT_FALSE(book.waits(due()));
 }
@@ -376,16 +376,16 @@ TEST_F(BoundedReclaimTest, EndsOnlyWhatTheHourAllowsAndTheRestLater) {
 TEST_F(BoundedReclaimTest, StartsNothingIfTheHourIsUsedUp) {
   auto room = room_for(0);
   const auto begun = begin(room);
-  EXPECT_TRUE(begun.shrinks.empty());
+  EXPECT_TRUE(begun.preemptions.empty());
   EXPECT_TRUE(begun.off_the_hour.empty());
-  EXPECT_EQ(begin(room, 0, false).shrinks.size(), 1U) << "an order of a person is not bounded";
+  EXPECT_EQ(begin(room, 0, false).preemptions.size(), 1U) << "an order of a person is not bounded";
 }
 
 TEST_F(BoundedReclaimTest, RetriesADroppedUpdateWithoutCountingItTwice) {
   auto room = room_for(4);
   ASSERT_EQ(begin(room).off_the_hour, (OffTheHour{{"n", 4}}));
   const auto again = begin(room);
-  EXPECT_EQ(again.shrinks.size(), 1U);
+  EXPECT_EQ(again.preemptions.size(), 1U);
   EXPECT_TRUE(again.off_the_hour.empty());
 }
 

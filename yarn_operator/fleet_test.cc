@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "model/annotations.h"
-#include "model/take_back.h"
+#include "model/yarn_reclaim.h"
 #include "yarn_operator/testing/operator_world.h"
 
 namespace tidemark::yarn_operator {
@@ -37,7 +37,7 @@ class FleetTest : public testing::OperatorWorld {
     return until([&] { return manager().updated_nodes >= count; });
   }
   bool answered(int number) {
-    const auto said = model::parse_taken_back(annotation(name(number), model::kYarnTakenBackAnnotation));
+    const auto said = model::parse_reclaim_answer(annotation(name(number), model::kYarnReclaimAnswerAnnotation));
     return said && said->generation == 1 && said->gone == std::vector{container(number)};
   }
 };
@@ -53,9 +53,9 @@ TEST_F(FleetTest, AnswersTwoHundredNodesThatAskAtOnce) {
   const auto listed_before = listings();
   const base::MonotonicTime begin = clock.monotonic();
   for (int i = 0; i < kNodes; ++i) {
-    const model::TakeBack request{1, {container(i)}, "TM-EVICT-001", clock.wall(), 60};
+    const model::ReclaimRequest request{1, {container(i)}, "TM-EVICT-001", clock.wall(), 60};
     patch(name(i), annotations(Json::object(
-                       {{std::string(model::kYarnTakeBackAnnotation), Json(model::format_take_back(request))}})));
+                       {{std::string(model::kYarnReclaimAnnotation), Json(model::format_reclaim_request(request))}})));
   }
   int count = 0;
   while (count < kNodes && clock.monotonic() - begin < 20s) {

@@ -15,9 +15,9 @@ PoolHour hour_of(const policy::evict::BudgetState& state, const policy::evict::O
   return hour;
 }
 
-void HourRoom::add_node(const std::string& name, const std::string& pool, std::int64_t given_back) {
-  nodes_[name] = {pool, given_back};
-  pools_[pool].given_back += given_back;
+void HourRoom::add_node(const std::string& name, const std::string& pool, std::int64_t preempted) {
+  nodes_[name] = {pool, preempted};
+  pools_[pool].preempted += preempted;
 }
 
 std::int64_t HourRoom::left(const std::string& node) const {
@@ -26,15 +26,15 @@ std::int64_t HourRoom::left(const std::string& node) const {
   const Pool& pool = pools_.at(found->second.pool);
   if (pool.hour.used_up) return 0;
   const std::int64_t left =
-      pool.hour.granted ? *pool.hour.granted - pool.given_back : pool.hour.node_per_hour - found->second.given_back;
+      pool.hour.granted ? *pool.hour.granted - pool.preempted : pool.hour.node_per_hour - found->second.preempted;
   return std::max<std::int64_t>(left, 0);
 }
 
 void HourRoom::take(const std::string& node, std::int64_t containers) {
   const auto found = nodes_.find(node);
   if (found == nodes_.end()) return;
-  found->second.given_back += containers;
-  pools_.at(found->second.pool).given_back += containers;
+  found->second.preempted += containers;
+  pools_.at(found->second.pool).preempted += containers;
 }
 
 model::Reason HourRoom::why_none(const std::string& node) const {

@@ -1,5 +1,5 @@
-// Computes how many containers may still end on a node within the hour for more timely work (yarn_operator/dues.h).
-// Pure.
+// Computes how many containers may still end on a node within the hour for more timely work
+// (yarn_operator/node_reclaim.h). Pure.
 //
 //   the operator has a grant for the pool   the grant minus what it ended in the pool within the hour
 //   it has none                             perNodeHour of the pool for each node, else kUngrantedEvictionsPerHour
@@ -35,8 +35,8 @@ class HourRoom {
  public:
   // The pool must be added first.
   void add_pool(const std::string& name, PoolHour hour) { pools_[name] = {hour, 0}; }
-  // `given_back`: containers that ended on it for this reason within the hour.
-  void add_node(const std::string& name, const std::string& pool, std::int64_t given_back);
+  // `preempted`: containers that ended on it for this reason within the hour.
+  void add_node(const std::string& name, const std::string& pool, std::int64_t preempted);
 
   std::int64_t left(const std::string& node) const;  // 0 for a node that was not added
   void take(const std::string& node, std::int64_t containers);
@@ -45,11 +45,11 @@ class HourRoom {
  private:
   struct Pool {
     PoolHour hour;
-    std::int64_t given_back = 0;
+    std::int64_t preempted = 0;
   };
   struct Node {
     std::string pool;
-    std::int64_t given_back = 0;
+    std::int64_t preempted = 0;
   };
   std::map<std::string, Pool> pools_;
   std::map<std::string, Node> nodes_;

@@ -1,5 +1,5 @@
-// The loops of one YARN cluster: refresh it, execute the dues, send its totals. A second loop answers the reclaim
-// requests of agents, so that no agent waits for the first.
+// The loops of one YARN cluster: refresh it, execute the reclaims of nodes, send its totals. A second loop answers the
+// reclaim requests of agents, so that no agent waits for the first.
 #include <algorithm>
 #include <optional>
 #include <set>
@@ -42,7 +42,7 @@ net::Task<void> RunningOperator::follow(Lane& lane) {
       note_room(lane, wanted);
       note_class(lane);
       note_calculator(lane);
-      leave_out_who_gives_back(lane, wanted);
+      leave_out_reclaimed(lane, wanted);
       std::erase_if(wanted, [&](const Wanted& each) { return lane.in_grace.contains(each.node); });
       if (may_write()) {
         const UnderWay mine(under_way_);
@@ -73,7 +73,7 @@ void RunningOperator::note_not_told(Lane& lane, const Error& why) {
 
 RunningOperator::WhatIsDue RunningOperator::what_is_due(const Lane& lane) {
   std::vector<Wanted> wanted = wanted_of(lane.link.id());
-  leave_out_who_gives_back(lane, wanted);
+  leave_out_reclaimed(lane, wanted);
   const NodeOf node_of = [this](const std::string& name) { return nodes_.find({"", name}); };
   const base::MonotonicTime now = loop_.clock().monotonic();
   WhatIsDue found;
@@ -83,19 +83,19 @@ RunningOperator::WhatIsDue RunningOperator::what_is_due(const Lane& lane) {
   found.drains = drains_.to_try(std::move(found.drains), now);
   found.reclaims = reclaims_due(wanted, node_of, lane.link.work_class(), options_.totals, grace);
   found.all_reclaims = found.reclaims.due;
-  found.asked_to_give_back = found.reclaims.due.size();
+  found.asked_to_return = found.reclaims.due.size();
   std::set<std::string> bounded;
-  for (const Due& each : found.reclaims.due) {
+  for (const NodeReclaim& each : found.reclaims.due) {
     if (!reclaims_.waits(each)) continue;
     bounded.insert(each.node);
     found.wait.push_back(each.node);
   }
   found.reclaims = reclaims_.to_try(std::move(found.reclaims), now);
-  for (const Due& each : found.reclaims.due) {
+  for (const NodeReclaim& each : found.reclaims.due) {
     if (each.bounded) bounded.insert(each.node);
   }
   found.room = hour_room(bounded);
-  std::erase_if(found.reclaims.due, [&](const Due& each) {
+  std::erase_if(found.reclaims.due, [&](const NodeReclaim& each) {
     const bool waits = each.bounded && !reclaims_.is_under_way(each) && found.room.left(each.node) == 0;
     if (waits) found.wait.push_back(each.node);
     return waits;
@@ -109,11 +109,11 @@ HourRoom RunningOperator::hour_room(const std::set<std::string>& bounded) {
   const base::WallTime now = loop_.clock().wall();
   std::set<std::string> pools;
   nodes_.for_each([&](const kube::ObjectKey& key, const kube::Node& node) {
-    const std::int64_t given_back = given_back_.containers(node, now);
-    if (given_back == 0 && !bounded.contains(key.name)) return;
+    const std::int64_t preempted = preempted_.containers(node, now);
+    if (preempted == 0 && !bounded.contains(key.name)) return;
     const std::string pool = pool_modes_.pool_of(node);
     if (pools.insert(pool).second) room.add_pool(pool, budgets_.of(pool, now));
-    room.add_node(key.name, pool, given_back);
+    room.add_node(key.name, pool, preempted);
   });
   return room;
 }
@@ -127,12 +127,12 @@ net::Task<std::optional<base::Duration>> RunningOperator::end_what_is_due(Lane& 
   found = what_is_due(lane);  // an order may have been withdrawn meanwhile
   const base::MonotonicTime now = loop_.clock().monotonic();
   auto drains = drains_.begin(found.drains.due, lane.link, now, found.room);
-  if (co_await end(lane, std::move(drains.shrinks))) drained_.add(drains.first);
-  auto reclaims = reclaims_.begin(found.reclaims.due, lane.link, now, found.room,
-                                  lane.reclaims.room(found.asked_to_give_back, now));
+  if (co_await end(lane, std::move(drains.preemptions))) drained_.add(drains.first);
+  auto reclaims =
+      reclaims_.begin(found.reclaims.due, lane.link, now, found.room, lane.reclaims.room(found.asked_to_return, now));
   lane.reclaims.began(reclaims.first);
-  count_given_back(lane, reclaims);
-  if (co_await end(lane, std::move(reclaims.shrinks))) reclaimed_.add(reclaims.first);
+  count_preempted(lane, reclaims);
+  if (co_await end(lane, std::move(reclaims.preemptions))) reclaimed_.add(reclaims.first);
   note_grace(lane, found);
   co_return found.drains.next;
 }
@@ -140,20 +140,20 @@ net::Task<std::optional<base::Duration>> RunningOperator::end_what_is_due(Lane& 
 void RunningOperator::note_grace(Lane& lane, const WhatIsDue& found) {
   const base::MonotonicTime now = loop_.clock().monotonic();
   lane.in_grace.clear();
-  for (const Due& each : found.all_drains) {
+  for (const NodeReclaim& each : found.all_drains) {
     if (drains_.is_in_grace(each, lane.link, now)) lane.in_grace.insert(each.node);
   }
-  for (const Due& each : found.all_reclaims) {
+  for (const NodeReclaim& each : found.all_reclaims) {
     if (reclaims_.is_in_grace(each, lane.link, now)) lane.in_grace.insert(each.node);
   }
 }
 
-void RunningOperator::count_given_back(Lane& lane, const ShrinkBook::Begun& begun) {
+void RunningOperator::count_preempted(Lane& lane, const ReclaimProgress::Begun& begun) {
   for (const auto& [name, containers] : begun.off_the_hour) {
     const kube::Node* node = nodes_.find({"", name});
     if (node == nullptr) continue;
-    given_back_.gave_back(*node, lane.link.work_class(), containers, loop_.clock().wall());
-    given_back_containers_.add(static_cast<std::uint64_t>(containers));
+    preempted_.add(*node, lane.link.work_class(), containers, loop_.clock().wall());
+    reclaim_preempted_.add(static_cast<std::uint64_t>(containers));
   }
   if (!begun.off_the_hour.empty()) annotate_.set();
 }
@@ -172,10 +172,10 @@ void RunningOperator::note_waits(Lane& lane, const WhatIsDue& found) {
   reclaims_wait_.set(static_cast<double>(all));
 }
 
-net::Task<bool> RunningOperator::end(Lane& lane, std::vector<Shrink> shrinks) {
-  if (shrinks.empty()) co_return false;
-  const auto told = co_await lane.link.shrink(std::move(shrinks));
-  if (!told) lane.log.warn("cannot end due containers", {{"why", told.error().message}});
+net::Task<bool> RunningOperator::end(Lane& lane, std::vector<Preemption> preemptions) {
+  if (preemptions.empty()) co_return false;
+  const auto told = co_await lane.link.preempt(std::move(preemptions));
+  if (!told) lane.log.warn("cannot reclaim from nodes", {{"why", told.error().message}});
   co_return told.has_value();
 }
 
@@ -184,36 +184,36 @@ net::Task<void> RunningOperator::hear_agents(Lane& lane) {
     co_await lane.asked.wait();
     lane.asked.clear();
     if (lane.link.synced() && listed() && may_write()) {
-      for (Taking& each : takings_of(lane)) lane.taking_back.add(std::move(each));
-      scope_.spawn(take_back(lane));
+      for (AgentReclaim& each : agent_reclaims_of(lane)) lane.agent_reclaims.add(std::move(each));
+      scope_.spawn(reclaim_for_agents(lane));
     }
     co_await loop_.sleep(kGather);
   }
 }
 
-net::Task<void> RunningOperator::take_back(Lane& lane) {
+net::Task<void> RunningOperator::reclaim_for_agents(Lane& lane) {
   const UnderWay mine(under_way_);
-  co_await lane.taking_back.run();
+  co_await lane.agent_reclaims.run();
 }
 
-std::vector<Taking> RunningOperator::takings_of(const Lane& lane) {
-  std::vector<Taking> takings;
+std::vector<AgentReclaim> RunningOperator::agent_reclaims_of(const Lane& lane) {
+  std::vector<AgentReclaim> reclaims;
   for (const auto& [name, nm] : map().nm_of) {
     if (nm.cluster != lane.link.id()) continue;
     const kube::Node* node = nodes_.find({"", name});
     if (node == nullptr) continue;
-    auto open = take_backs_.open_request(*node, loop_.clock());
-    if (!open || lane.taking_back.has(name, open->request.generation)) continue;
+    auto open = reclaim_requests_.open_request(*node, loop_.clock());
+    if (!open || lane.agent_reclaims.has(name, open->request.generation)) continue;
     const auto total = total_of(*node);
     if (total && total->send) {
-      takings.push_back({name, nm.id, std::move(open->request), total->vcores, open->age});
+      reclaims.push_back({name, nm.id, std::move(open->request), total->vcores, open->age});
     }
   }
-  return takings;
+  return reclaims;
 }
 
-void RunningOperator::leave_out_who_gives_back(const Lane& lane, std::vector<Wanted>& wanted) {
-  std::erase_if(wanted, [&](const Wanted& each) { return lane.taking_back.has(each.node); });
+void RunningOperator::leave_out_reclaimed(const Lane& lane, std::vector<Wanted>& wanted) {
+  std::erase_if(wanted, [&](const Wanted& each) { return lane.agent_reclaims.has(each.node); });
 }
 
 // Returns the number of such nodes.
@@ -236,12 +236,12 @@ void RunningOperator::note_silent(Lane& lane, std::size_t nodes) {
   silent_.set(static_cast<double>(all));
 }
 
-void RunningOperator::taken_back(Lane& lane, const Taking& asked, const model::TakenBack& answer) {
-  take_backs_.answered(asked.node, answer);
+void RunningOperator::note_answer(Lane& lane, const AgentReclaim& asked, const model::ReclaimAnswer& answer) {
+  reclaim_requests_.answered(asked.node, answer);
   const bool in_grace = !answer.leaving.empty();
   if (!in_grace) {
-    taken_back_.add(answer.gone.size());
-    not_taken_back_.add(answer.stayed.size());
+    agent_preempted_.add(answer.gone.size());
+    agent_not_preempted_.add(answer.stayed.size());
   }
   lane.log.info(in_grace ? "applications told to give up containers" : "containers were wanted back",
                 {{"node", asked.node},
@@ -255,17 +255,17 @@ void RunningOperator::taken_back(Lane& lane, const Taking& asked, const model::T
   lane.wake.set();  // its next total ends no container
 }
 
-net::Task<void> RunningOperator::answer_agent(std::string node, model::TakenBack answer) {
+net::Task<void> RunningOperator::answer_agent(std::string node, model::ReclaimAnswer answer) {
   kube::WriteOptions options;
-  options.note.reason = model::reason_id(Reason::kYarnTakenBack);
+  options.note.reason = model::reason_id(Reason::kYarnAgentReclaimed);
   const UnderWay mine(under_way_);
   const auto patched = co_await client_.ahead().patch(
       kube::kNodes, node, kube::PatchType::kMerge,
-      kube::annotation_patch(model::kYarnTakenBackAnnotation, model::format_taken_back(answer)), std::move(options),
-      kPatchLimit);
+      kube::annotation_patch(model::kYarnReclaimAnswerAnnotation, model::format_reclaim_answer(answer)),
+      std::move(options), kPatchLimit);
   if (patched) co_return;
   log_.warn("cannot answer agent", {{"node", node}, {"why", patched.error().message}});
-  take_backs_.lost(node, answer.generation);
+  reclaim_requests_.lost(node, answer.generation);
   annotate_.set();
 }
 
@@ -369,7 +369,7 @@ std::vector<Wanted> RunningOperator::wanted_of(const std::string& cluster) {
     each.waits = [total = *total, this](const hadoop::Resource& now) {
       return policy::sell::yarn_growth_waits({now.memory_mib, now.vcores}, total, options_.totals);
     };
-    const auto keep = take_backs_.keep_mib(*node, loop_.clock().wall());
+    const auto keep = reclaim_requests_.keep_mib(*node, loop_.clock().wall());
     const auto kept = keep ? total_of(*node, keep) : std::nullopt;
     if (!kept || kept->memory_mib == total->memory_mib) continue;
     each.counts_as = std::exchange(each.total, {kept->memory_mib, kept->vcores, {}});

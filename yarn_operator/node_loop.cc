@@ -97,8 +97,8 @@ std::vector<std::string> RunningOperator::nodes_to_annotate() {
     const std::string_view written = node.meta.annotations.get(model::kThirdPartyAllocationsAnnotation);
     if (!mapped.nm_of.contains(key.name) && !node.meta.annotations.has(model::kYarnBookAnnotation) &&
         !node.meta.annotations.has(kYarnBookOfAnnotation) &&
-        !node.meta.annotations.has(model::kYarnTakenBackAnnotation) &&
-        !node.meta.annotations.has(model::kYarnGivenBackAnnotation) &&
+        !node.meta.annotations.has(model::kYarnReclaimAnswerAnnotation) &&
+        !node.meta.annotations.has(model::kYarnPreemptedAnnotation) &&
         written.find(model::kYarnThirdParty) == std::string_view::npos) {
       return;
     }
@@ -110,9 +110,9 @@ std::vector<std::string> RunningOperator::nodes_to_annotate() {
   const auto is_gone = [&](const auto& each) { return nodes_.find({"", each.first}) == nullptr; };
   std::erase_if(held_, is_gone);
   std::erase_if(written_, is_gone);
-  take_backs_.forget(is_gone);
-  given_back_.forget(is_gone);
-  for (ShrinkBook* book : {&drains_, &reclaims_}) {
+  reclaim_requests_.forget(is_gone);
+  preempted_.forget(is_gone);
+  for (ReclaimProgress* book : {&drains_, &reclaims_}) {
     book->forget([&](const std::string& name) { return nodes_.find({"", name}) == nullptr; });
   }
   std::ranges::sort(found);
@@ -144,8 +144,8 @@ NodeSight RunningOperator::sight_of(const kube::Node& node) {
     const auto total = link == nullptr ? std::nullopt : total_of(node);
     sight.hears = total && total->send;
   }
-  sight.lost_answer = take_backs_.lost_answer(node);
-  sight.given_back = given_back_.to_write(node, loop_.clock().wall());
+  sight.lost_answer = reclaim_requests_.lost_answer(node);
+  sight.preempted = preempted_.to_write(node, loop_.clock().wall());
   if (options_.totals.rounding == policy::sell::YarnRounding::kPeer) {
     sight.book = NodeSight::Book::kRemove;  // its amounts belong to no offer
     return sight;

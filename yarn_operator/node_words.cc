@@ -7,7 +7,7 @@
 #include "model/annotations.h"
 #include "model/ended_tasks.h"
 #include "model/names.h"
-#include "model/take_back.h"
+#include "model/yarn_reclaim.h"
 #include "yarn_operator/node_map.h"
 
 namespace tidemark::yarn_operator {
@@ -21,14 +21,14 @@ struct Texts {
   std::optional<std::string> book_of;
   std::optional<std::string> renewed;
   bool drop_book = false;
-  std::optional<std::string> taken_back;
-  bool drop_taken_back = false;
-  std::optional<std::string> given_back;  // "": remove it
+  std::optional<std::string> reclaim_answer;
+  bool drop_reclaim_answer = false;
+  std::optional<std::string> preempted;  // "": remove it
 
   bool none() const { return !renewed && says_nothing(); }
   bool only_renewed() const { return renewed && says_nothing(); }
   bool says_nothing() const {
-    return !held && !book && !book_of && !drop_book && !taken_back && !drop_taken_back && !given_back;
+    return !held && !book && !book_of && !drop_book && !reclaim_answer && !drop_reclaim_answer && !preempted;
   }
 };
 
@@ -53,12 +53,12 @@ void write_body(const kube::Node& node, const Texts& texts, std::string& body) {
     json.key(kYarnBookOfAnnotation).null();
     json.key(model::kYarnBookRenewedAnnotation).null();
   }
-  if (texts.taken_back) json.member(model::kYarnTakenBackAnnotation, *texts.taken_back);
-  if (texts.drop_taken_back) json.key(model::kYarnTakenBackAnnotation).null();
-  if (texts.given_back && texts.given_back->empty()) {
-    json.key(model::kYarnGivenBackAnnotation).null();
-  } else if (texts.given_back) {
-    json.member(model::kYarnGivenBackAnnotation, *texts.given_back);
+  if (texts.reclaim_answer) json.member(model::kYarnReclaimAnswerAnnotation, *texts.reclaim_answer);
+  if (texts.drop_reclaim_answer) json.key(model::kYarnReclaimAnswerAnnotation).null();
+  if (texts.preempted && texts.preempted->empty()) {
+    json.key(model::kYarnPreemptedAnnotation).null();
+  } else if (texts.preempted) {
+    json.member(model::kYarnPreemptedAnnotation, *texts.preempted);
   }
   json.end_object().end_object().end_object();
 }
@@ -112,17 +112,17 @@ std::optional<NodeWrite> node_write(const kube::Node& node, const NodeSight& sig
     if (texts.drop_book) write.reason = Reason::kYarnConfirmed;
   }
   if (sight.hears) {
-    const kube::Text* answer = node.meta.annotations.find(model::kYarnTakenBackAnnotation);
-    texts.drop_taken_back = !*sight.hears && answer != nullptr;
+    const kube::Text* answer = node.meta.annotations.find(model::kYarnReclaimAnswerAnnotation);
+    texts.drop_reclaim_answer = !*sight.hears && answer != nullptr;
     if (*sight.hears && sight.lost_answer) {
-      texts.taken_back = model::format_taken_back(*sight.lost_answer);
+      texts.reclaim_answer = model::format_reclaim_answer(*sight.lost_answer);
       write.turn = Turn::kUrgent;
-    } else if (*sight.hears && (answer == nullptr || !model::parse_taken_back(answer->view()))) {
-      texts.taken_back = model::format_taken_back({});
+    } else if (*sight.hears && (answer == nullptr || !model::parse_reclaim_answer(answer->view()))) {
+      texts.reclaim_answer = model::format_reclaim_answer({});
     }
   }
-  if (sight.given_back && changes(model::kYarnGivenBackAnnotation, *sight.given_back)) {
-    texts.given_back = sight.given_back;
+  if (sight.preempted && changes(model::kYarnPreemptedAnnotation, *sight.preempted)) {
+    texts.preempted = sight.preempted;
     write.turn = Turn::kUrgent;  // the pool's hour counts it only when it is written
     write.reason = Reason::kYarnReclaimed;
   }

@@ -10,7 +10,7 @@
 #include "kube/objects.h"
 #include "model/reason.h"
 #include "model/resources.h"
-#include "model/take_back.h"
+#include "model/yarn_reclaim.h"
 #include "yarn_operator/book.h"
 
 namespace tidemark::yarn_operator {
@@ -24,9 +24,9 @@ struct NodeSight {
   bool renew_due = false;  // the last write is old
   // Whether agents may ask to reclaim; published before an agent asks. nullopt: unknown, unchanged.
   std::optional<bool> hears{};
-  std::optional<model::TakenBack> lost_answer{};  // an answer to the agent
-  // What ended there within the hour for more timely work (GivenBackBook::to_write).
-  std::optional<std::string> given_back{};
+  std::optional<model::ReclaimAnswer> lost_answer{};  // an answer to the agent
+  // What ended there within the hour for more timely work (PreemptedContainers::to_write).
+  std::optional<std::string> preempted{};
 };
 
 // Order of writes.

@@ -11,7 +11,7 @@
 #include "model/annotations.h"
 #include "model/ended_tasks.h"
 #include "model/names.h"
-#include "model/take_back.h"
+#include "model/yarn_reclaim.h"
 #include "policy/sell/ledger/books.h"
 #include "policy/state/state.h"
 
@@ -22,11 +22,11 @@ constexpr std::string_view kHostNameLabel = "kubernetes.io/hostname";
 constexpr std::string_view kReady = "Ready";
 // Annotations.
 constexpr std::array kWritten = {model::kThirdPartyAllocationsAnnotation, model::kYarnBookAnnotation,
-                                 model::kYarnTakenBackAnnotation, model::kYarnGivenBackAnnotation,
+                                 model::kYarnReclaimAnswerAnnotation, model::kYarnPreemptedAnnotation,
                                  kYarnBookOfAnnotation};
 constexpr std::array kRead = {model::kOriginAllocatableAnnotation, model::kStateDetailAnnotation,
                               model::kYarnNodeIdAnnotation,        model::kYarnClusterIdAnnotation,
-                              model::kYarnOfferAnnotation,         model::kYarnTakeBackAnnotation};
+                              model::kYarnOfferAnnotation,         model::kYarnReclaimAnnotation};
 
 // Texts of one interner are compared as handles.
 bool same_text(const kube::Text* a, const kube::Text* b) {
@@ -142,9 +142,9 @@ kube::NodeFields node_fields() {
                              model::kYarnClusterIdAnnotation,
                              model::kYarnOfferAnnotation,
                              model::kYarnBookAnnotation,
-                             model::kYarnTakeBackAnnotation,
-                             model::kYarnTakenBackAnnotation,
-                             model::kYarnGivenBackAnnotation,
+                             model::kYarnReclaimAnnotation,
+                             model::kYarnReclaimAnswerAnnotation,
+                             model::kYarnPreemptedAnnotation,
                              kYarnBookOfAnnotation};
   fields.info = true;  // includes the internal address
   return fields;

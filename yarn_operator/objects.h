@@ -82,7 +82,7 @@ NmPod nm_pod_of(const NmPodRow& pod);
 Result<policy::sell::YarnNode> share_of(const kube::Node& node, model::Resources pods, model::Mode mode,
                                         std::string_view work_class, base::WallTime now);
 // If the class of a cluster is off, the total is 0: its ResourceManager does not know classes and would otherwise start
-// new work that must be given back at once.
+// new work that must be returned at once.
 model::NodeState yarn_state_of(const kube::Node& node, model::Mode mode, std::string_view work_class,
                                base::WallTime now);
 // The manager's offer; nullopt: none or unreadable.

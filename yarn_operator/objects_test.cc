@@ -61,7 +61,7 @@ TEST_F(ObjectsTest, IgnoresRepeatedKubeletStatusAndOwnWrites) {
   EXPECT_TRUE(same(node(), later));
   EXPECT_TRUE(carries_same(node(), later));
   for (const char* ours : {"node.koordinator.sh/thirdPartyAllocations", "tidemark.io/yarn-book",
-                           "tidemark.io/yarn-book-of", "tidemark.io/yarn-taken-back"}) {
+                           "tidemark.io/yarn-book-of", "tidemark.io/yarn-reclaim-answer"}) {
     Json written = node();
     written["metadata"]["annotations"][ours] = Json("{}");
     EXPECT_TRUE(same(node(), written)) << ours;
@@ -73,7 +73,7 @@ TEST_F(ObjectsTest, IgnoresRepeatedKubeletStatusAndOwnWrites) {
 TEST_F(ObjectsTest, NoticesEveryInputOfATotal) {
   for (const char* read : {"yarn.hadoop.apache.org/node-id", "yarn.hadoop.apache.org/cluster-id",
                            "node.koordinator.sh/originExtendedAllocatable", "tidemark.io/yarn-offer",
-                           "tidemark.io/yarn-take-back", "tidemark.io/state-detail"}) {
+                           "tidemark.io/yarn-reclaim", "tidemark.io/state-detail"}) {
     Json changed = node();
     changed["metadata"]["annotations"][read] = Json("another");
     EXPECT_FALSE(same(node(), changed)) << read;

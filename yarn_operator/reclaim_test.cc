@@ -12,7 +12,7 @@
 #include "model/ended_tasks.h"
 #include "model/names.h"
 #include "policy/evict/budget/stored.h"
-#include "yarn_operator/dues.h"
+#include "yarn_operator/node_reclaim.h"
 #include "yarn_operator/testing/operator_world.h"
 
 namespace tidemark::yarn_operator {
@@ -95,8 +95,8 @@ class ReclaimTest : public testing::OperatorWorld {
   }
   static constexpr std::string_view kMaps = "/api/v1/namespaces/koordinator-system/configmaps";
   bool granted_ = false;
-  std::int64_t told_given_back() {
-    const auto told = model::parse_ended_tasks(annotation("n1", model::kYarnGivenBackAnnotation));
+  std::int64_t told_preempted() {
+    const auto told = model::parse_ended_tasks(annotation("n1", model::kYarnPreemptedAnnotation));
     std::int64_t sum = 0;
     for (const auto& each : told.value_or(std::vector<model::EndedTasks>())) sum += each.evicted;
     return sum;
@@ -190,7 +190,7 @@ TEST_F(ReclaimTest, RetriesAfterTheResourceManagerDroppedIt) {
   EXPECT_NE(metrics.text().find("tidemark_yarn_operator_reclaimed_nodes_total 1"), std::string::npos);
 }
 
-// Otherwise its ResourceManager would start new work that must be given back at once.
+// Otherwise its ResourceManager would start new work that must be returned at once.
 TEST_F(ReclaimTest, SendsZeroIfTheClassOfTheClusterIsOff) {
   const std::string marks =
       R"({"schema":1,"generation":7,"state":"on","node":{"generation":7,"orders":[{"wish":"off","only":["class=transcode"],)"
@@ -209,7 +209,7 @@ TEST_F(ReclaimTest, EndsTwoContainersANodeAndHourWithoutAGrantAndPublishesIt) {
   ask(reclaim_amount(0, 0));
   begin();
   EXPECT_TRUE(preempted({kNew, kOld}));
-  EXPECT_TRUE(until([&] { return told_given_back() == 2; }));
+  EXPECT_TRUE(until([&] { return told_preempted() == 2; }));
   EXPECT_TRUE(waits(1)) << "for the third container";
   // Another order and a restarted operator: the same hour.
   running.reset();
@@ -225,7 +225,7 @@ TEST_F(ReclaimTest, EndsTwoContainersANodeAndHourWithoutAGrantAndPublishesIt) {
   EXPECT_TRUE(says("TM-EVICT-012"));
   grant(3);
   EXPECT_TRUE(preempted({kNew, kOld, kMaster})) << "a grant counts earlier evictions";
-  EXPECT_TRUE(until([&] { return told_given_back() == 3; }));
+  EXPECT_TRUE(until([&] { return told_preempted() == 3; }));
   EXPECT_TRUE(waits(0));
 }
 
@@ -236,7 +236,7 @@ TEST_F(ReclaimTest, WaitsWhileThePoolHasUsedUpItsHour) {
   EXPECT_TRUE(waits(1));
   pass(500ms);
   EXPECT_TRUE(manager().preempted.empty());
-  EXPECT_EQ(annotation("n1", model::kYarnGivenBackAnnotation), "");
+  EXPECT_EQ(annotation("n1", model::kYarnPreemptedAnnotation), "");
   EXPECT_TRUE(std::ranges::any_of(said, [](const std::string& line) { return line.contains("TM-BUDGET-009"); }));
   grant(10);
   EXPECT_TRUE(preempted({kNew}));
@@ -250,7 +250,7 @@ TEST_F(ReclaimTest, EndsOneContainerWithAGrantOfOne) {
   EXPECT_TRUE(waits(1));
   pass(500ms);
   EXPECT_EQ(manager().preempted, std::vector{kNew});
-  EXPECT_EQ(told_given_back(), 1);
+  EXPECT_EQ(told_preempted(), 1);
 }
 
 }  // namespace

@@ -15,18 +15,18 @@
 #include "kube/informer.h"
 #include "kube/recorder.h"
 #include "net/admin.h"
+#include "yarn_operator/agent_reclaims.h"
 #include "yarn_operator/budgets_watch.h"
 #include "yarn_operator/cluster_link.h"
 #include "yarn_operator/contested.h"
-#include "yarn_operator/dues.h"
-#include "yarn_operator/given_back.h"
 #include "yarn_operator/node_map.h"
+#include "yarn_operator/node_reclaim.h"
 #include "yarn_operator/node_words.h"
 #include "yarn_operator/objects.h"
 #include "yarn_operator/pool_modes.h"
-#include "yarn_operator/shrink_book.h"
-#include "yarn_operator/take_back.h"
-#include "yarn_operator/take_back_book.h"
+#include "yarn_operator/preempted_containers.h"
+#include "yarn_operator/reclaim_progress.h"
+#include "yarn_operator/reclaim_requests.h"
 #include "yarn_operator/yarn_operator.h"
 
 namespace tidemark::yarn_operator {
@@ -53,16 +53,16 @@ class RunningOperator final : public YarnOperator {
                {rim.audit, rim.actor}),
           wake(of.loop_),
           asked(of.loop_),
-          taking_back(
+          agent_reclaims(
               of.loop_, link, [&of] { return of.may_write(); },
-              [&of, this](const Taking& taking, const model::TakenBack& answer) {
-                of.taken_back(*this, taking, answer);
+              [&of, this](const AgentReclaim& reclaim, const model::ReclaimAnswer& answer) {
+                of.note_answer(*this, reclaim, answer);
               }) {}
     base::Log log;
     ClusterLink link;
     net::Event wake;
     net::Event asked;  // an agent may want to reclaim
-    TakingBack taking_back;
+    AgentReclaims agent_reclaims;
     bool away = false;
     bool closed = false;         // no node has room for the smallest container
     bool ignores_cpu = false;    // its scheduler counts only memory
@@ -89,12 +89,12 @@ class RunningOperator final : public YarnOperator {
     base::MonotonicTime may_begin;  // until then more may have started, because its NodeManager was active
   };
   struct WhatIsDue {
-    Dues drains;
-    Dues reclaims;
-    std::vector<Due> all_drains, all_reclaims;  // also those that are not to be tried now
-    std::size_t asked_to_give_back = 0;         // nodes, including those that are done
-    HourRoom room;                              // for reclaims
-    std::vector<std::string> wait;              // nodes that wait for their hour
+    NodeReclaims drains;
+    NodeReclaims reclaims;
+    std::vector<NodeReclaim> all_drains, all_reclaims;  // also those that are not to be tried now
+    std::size_t asked_to_return = 0;                    // nodes, including those that are done
+    HourRoom room;                                      // for reclaims
+    std::vector<std::string> wait;                      // nodes that wait for their hour
     bool none() const { return drains.due.empty() && reclaims.due.empty(); }
   };
 
@@ -131,21 +131,21 @@ class RunningOperator final : public YarnOperator {
   // Executes drains and reclaims. The next totals of their nodes follow at once. Returns the time until the next one is
   // due.
   net::Task<std::optional<base::Duration>> end_what_is_due(Lane& lane);
-  net::Task<bool> end(Lane& lane, std::vector<Shrink> shrinks);
+  net::Task<bool> end(Lane& lane, std::vector<Preemption> preemptions);
   void note_grace(Lane& lane, const WhatIsDue& found);
-  // For these nodes, minus what their pools gave back within the hour.
+  // For these nodes, minus what was preempted in their pools within the hour.
   HourRoom hour_room(const std::set<std::string>& bounded);
-  void count_given_back(Lane& lane, const ShrinkBook::Begun& begun);
+  void count_preempted(Lane& lane, const ReclaimProgress::Begun& begun);
   void note_waits(Lane& lane, const WhatIsDue& found);
   // Answers reclaim requests of agents while totals of other nodes go on; those of their own nodes follow at once.
   net::Task<void> hear_agents(Lane& lane);
-  net::Task<void> take_back(Lane& lane);
-  std::vector<Taking> takings_of(const Lane& lane);
-  static void leave_out_who_gives_back(const Lane& lane, std::vector<Wanted>& wanted);
+  net::Task<void> reclaim_for_agents(Lane& lane);
+  std::vector<AgentReclaim> agent_reclaims_of(const Lane& lane);
+  static void leave_out_reclaimed(const Lane& lane, std::vector<Wanted>& wanted);
   static std::size_t leave_out_who_is_silent(std::vector<Wanted>& wanted);
   void note_silent(Lane& lane, std::size_t nodes);
-  void taken_back(Lane& lane, const Taking& asked, const model::TakenBack& answer);
-  net::Task<void> answer_agent(std::string node, model::TakenBack answer);
+  void note_answer(Lane& lane, const AgentReclaim& asked, const model::ReclaimAnswer& answer);
+  net::Task<void> answer_agent(std::string node, model::ReclaimAnswer answer);
   void note(Lane& lane, const Result<void>& seen);
   static void note_not_told(Lane& lane, const Error& why);
   void note_room(Lane& lane, const std::vector<Wanted>& wanted);
@@ -208,16 +208,16 @@ class RunningOperator final : public YarnOperator {
   std::map<std::string, std::string> unreadable_;
   std::map<std::string, Held> held_;                    // by node
   std::map<std::string, base::MonotonicTime> written_;  // by node: time of the last write
-  base::Counter& taken_back_;
-  base::Counter& not_taken_back_;
+  base::Counter& agent_preempted_;
+  base::Counter& agent_not_preempted_;
   base::Counter& drained_;
   base::Counter& reclaimed_;
-  base::Counter& given_back_containers_;
+  base::Counter& reclaim_preempted_;
   base::Gauge& reclaims_wait_;
-  TakeBackBook take_backs_;
-  ShrinkBook drains_;
-  ShrinkBook reclaims_;
-  GivenBackBook given_back_;
+  ReclaimRequests reclaim_requests_;
+  ReclaimProgress drains_;
+  ReclaimProgress reclaims_;
+  PreemptedContainers preempted_;
   net::Event annotate_;
   bool renews_too_seldom_ = false;  // logged
   int under_way_ = 0;

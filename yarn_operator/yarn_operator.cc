@@ -94,10 +94,10 @@ RunningOperator::RunningOperator(net::EventLoop& loop, Rim rim, std::vector<Yarn
       renew_after_(metrics.gauge("tidemark_yarn_operator_book_renewal_seconds",
                                  "Renewal interval of a node's YARN ledger while work waits.")),
       invalid_clusters_(rim.invalid_clusters),
-      taken_back_(metrics.counter("tidemark_yarn_operator_taken_back_total",
-                                  "Containers preempted because their node's agent reclaimed capacity.")),
-      not_taken_back_(metrics.counter("tidemark_yarn_operator_not_taken_back_total",
-                                      "Containers named by an agent that stayed, or others ended instead.")),
+      agent_preempted_(metrics.counter("tidemark_yarn_operator_agent_preempted_total",
+                                       "Containers preempted because their node's agent reclaimed capacity.")),
+      agent_not_preempted_(metrics.counter("tidemark_yarn_operator_agent_not_preempted_total",
+                                           "Containers named by an agent that stayed, or others ended instead.")),
       drained_(
           metrics.counter("tidemark_yarn_operator_drained_nodes_total",
                           "Nodes on which YARN held more than its offer at the end of a drain; the excess ended.")),
@@ -105,11 +105,11 @@ RunningOperator::RunningOperator(net::EventLoop& loop, Rim rim, std::vector<Yarn
           "tidemark_yarn_operator_reclaimed_nodes_total",
           "Nodes on which YARN held more than its class may keep while more timely work waited; the excess "
           "ended.")),
-      given_back_containers_(metrics.counter("tidemark_yarn_operator_given_back_total",
-                                             "Containers charged to the hour of their pool for more timely work.")),
+      reclaim_preempted_(metrics.counter("tidemark_yarn_operator_reclaim_preempted_total",
+                                         "Containers charged to the hour of their pool for more timely work.")),
       reclaims_wait_(metrics.gauge("tidemark_yarn_operator_reclaims_waiting_nodes",
                                    "Nodes on which a reclaim waits because the hour is used up.")),
-      take_backs_(log_),
+      reclaim_requests_(log_),
       annotate_(loop),
       scope_(loop) {
   pods_.hold_only([](const PodRow& pod) { return pod.batch != model::Resources(); });

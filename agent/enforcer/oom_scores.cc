@@ -59,7 +59,7 @@ const OomReport& OomScores::carry_out(const policy::protect::OomPlan& plan, Perm
   }
   if (permit != Permit::kTighten) {
     for (const auto& [pid, entry] : entries_) {
-      if (!seen_.contains(pid) && !unread_.contains(entry.group)) give_back(pid, entry);
+      if (!seen_.contains(pid) && !unread_.contains(entry.group)) restore(pid, entry);
     }
   }
   return finish();
@@ -68,7 +68,7 @@ const OomReport& OomScores::carry_out(const policy::protect::OomPlan& plan, Perm
 const OomReport& OomScores::wind_down() {
   begin();
   for (const auto& [pid, entry] : entries_) {
-    if (entry.wrote < entry.found) give_back(pid, entry);
+    if (entry.wrote < entry.found) restore(pid, entry);
   }
   return finish();
 }
@@ -179,7 +179,7 @@ void OomScores::drop_who_left(std::size_t first, const linux::Group& group) {
   pending_.erase(gone, pending_.end());
 }
 
-void OomScores::give_back(pid_t pid, const OomEntry& entry) {
+void OomScores::restore(pid_t pid, const OomEntry& entry) {
   auto process = hold(pid);
   if (!process) return;
   const auto start = process->start_ticks(buffer_);

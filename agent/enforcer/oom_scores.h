@@ -93,7 +93,7 @@ class OomScores {
   void inherit(pid_t pid, std::int64_t value);
   bool is_child_of_eldest(std::int64_t value, std::int64_t start_ticks) const;
   void drop_who_left(std::size_t first, const linux::Group& group);
-  void give_back(pid_t pid, const OomEntry& entry);
+  void restore(pid_t pid, const OomEntry& entry);
   const OomReport& finish();
   void forget_who_ended();
   void as_before(const Pending& pending);

@@ -144,22 +144,22 @@ net::Task<Ending::Told> Ending::evict(Of of) {
 net::Task<Ending::Told> Ending::end_container(const model::Task& task, Of of, bool itself) {
   copilot::Client* const copilot = outside_.copilot ? outside_.copilot(task) : nullptr;
   const bool yarn = copilot::parse_yarn_container(task.identity.task).has_value();
-  const bool preempts = yarn && outside_.take_back != nullptr && outside_.take_back->heard();
-  if (preempts && !itself) return take_back(copilot, std::move(of));
+  const bool preempts = yarn && outside_.yarn_reclaim != nullptr && outside_.yarn_reclaim->heard();
+  if (preempts && !itself) return preempt(copilot, std::move(of));
   return stop_container(copilot, std::move(of));
 }
 
-net::Task<Ending::Told> Ending::take_back(copilot::Client* copilot, Of of) {
+net::Task<Ending::Told> Ending::preempt(copilot::Client* copilot, Of of) {
   const base::MonotonicTime begin = loop_.clock().monotonic();
-  switch (co_await outside_.take_back->ask(of.task, of.why, of.grace)) {
-    case TakeBackOutcome::kGone:
+  switch (co_await outside_.yarn_reclaim->ask(of.task, of.why, of.grace)) {
+    case YarnReclaimOutcome::kGone:
       // Its NodeManager kills it within a heartbeat; a copilot is faster.
       if (copilot != nullptr) co_await kill_container(copilot, std::move(of));
       co_return Told{EvictOutcome::kPreempted, {}};
-    case TakeBackOutcome::kStayed:
+    case YarnReclaimOutcome::kStayed:
       co_return Told{EvictOutcome::kReplaced, {}};
-    case TakeBackOutcome::kRefused:
-    case TakeBackOutcome::kNotHeard:
+    case YarnReclaimOutcome::kRefused:
+    case YarnReclaimOutcome::kNotHeard:
       break;
   }
   of.grace = std::max(of.grace - (loop_.clock().monotonic() - begin), base::Duration(0));

@@ -2,7 +2,7 @@
 //
 //            asked                                                            killed
 //   pod      policy/v1 Eviction of that uid, with the pod's own grace period  its whole group (linux/cgroup/kill.h)
-//   YARN's   its ResourceManager preempts it (take_back.h), if the operator answers; then what is left of it,
+//   YARN's   its ResourceManager preempts it (yarn_reclaim.h), if the operator answers; then what is left of it,
 //            or else all of it, as for a copilot
 //   copilot  POST /tidemark/v1/stop of the task's copilot: SIGTERM            its whole group
 //            to all of it. A copilot without it (Koordinator's) gets
@@ -21,7 +21,7 @@
 #include <string>
 
 #include "agent/evict/hands.h"
-#include "agent/evict/take_back.h"
+#include "agent/evict/yarn_reclaim.h"
 #include "base/log.h"
 #include "base/result.h"
 #include "copilot/client.h"
@@ -48,7 +48,7 @@ struct EndingOutside {
   linux::GroupKiller& groups;  // called on the ending's own thread
   // Returns the copilot that lists the task now; null: none does.
   std::function<copilot::Client*(const model::Task&)> copilot;
-  TakeBack* take_back = nullptr;                  // null: no access to ResourceManagers
+  YarnReclaim* yarn_reclaim = nullptr;            // null: no access to ResourceManagers
   std::function<void(model::AuditLine)> audit{};  // of actions that do not go to the API server; may be empty
 };
 
@@ -90,7 +90,7 @@ class Ending final : public EvictionHands {
   net::Task<policy::evict::EvictOutcome> told(net::Task<Told> asking, Of of);
   net::Task<Told> evict(Of of);
   net::Task<Told> end_container(const model::Task& task, Of of, bool itself);
-  net::Task<Told> take_back(copilot::Client* copilot, Of of);
+  net::Task<Told> preempt(copilot::Client* copilot, Of of);
   net::Task<Told> stop_container(copilot::Client* copilot, Of of);
   net::Task<Told> kill_container(copilot::Client* copilot, Of of);
   net::Task<Result<linux::KillReport>> refuse(Error error);

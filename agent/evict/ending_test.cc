@@ -26,7 +26,7 @@ struct EndingTest : kube::testing::ClientTest {
   EndingTest() {
     ending = std::make_unique<Ending>(
         loop,
-        EndingOutside{*client, killer, [this](const model::Task&) { return told_by; }, &take_back,
+        EndingOutside{*client, killer, [this](const model::Task&) { return told_by; }, &yarn_reclaim,
                       [this](model::AuditLine line) { audit.push_back(std::move(line)); }},
         log, "agent n1");
   }
@@ -87,7 +87,7 @@ struct EndingTest : kube::testing::ClientTest {
   testing::Killer killer;
   copilot::Client copilot_client{transport};
   copilot::Client* told_by = nullptr;
-  TakeBack take_back{loop, *client, log, "n1"};
+  YarnReclaim yarn_reclaim{loop, *client, log, "n1"};
   std::vector<model::AuditLine> audit;
   std::unique_ptr<Ending> ending;
 };
@@ -236,16 +236,16 @@ TEST_F(EndingTest, PreemptsYarnContainersIfOperatorAnswers) {
   const std::string name = "container_1_0001_01_000002";
   const model::Task task = of(model::TaskKind::kCopilotTask, name);
   told_by = &copilot_client;
-  const auto operator_says = [&](const model::TakenBack& said) {
-    const Json texts = Json::object({{model::kYarnTakenBackAnnotation, Json(model::format_taken_back(said))}});
+  const auto operator_says = [&](const model::ReclaimAnswer& said) {
+    const Json texts = Json::object({{model::kYarnReclaimAnswerAnnotation, Json(model::format_reclaim_answer(said))}});
     const std::string node =
         Json::object({{"metadata", Json::object({{"name", "n1"}, {"annotations", texts}})}}).dump();
     kube::NodeFields fields;
-    fields.meta.annotations = {model::kYarnTakenBackAnnotation};
-    take_back.use_node(*kube::decode_node(node, fields, interner));
+    fields.meta.annotations = {model::kYarnReclaimAnswerAnnotation};
+    yarn_reclaim.use_node(*kube::decode_node(node, fields, interner));
   };
   bool itself = false;
-  const auto ask_and = [&](const std::function<model::TakenBack(std::int64_t generation)>& said) {
+  const auto ask_and = [&](const std::function<model::ReclaimAnswer(std::int64_t generation)>& said) {
     std::optional<EvictOutcome> outcome;
     net::Scope scope(loop);
     scope.spawn([](Ending& from, const model::Task& of, bool only, std::optional<EvictOutcome>& to) -> net::Task<void> {
@@ -253,36 +253,36 @@ TEST_F(EndingTest, PreemptsYarnContainersIfOperatorAnswers) {
     }(*ending, task, itself, outcome));
     net::testing::run_for(loop, clock, 10ms);
     const auto body = Json::parse(transport.sent.back().request.body);
-    const Json* text = body->at("metadata", "annotations", model::kYarnTakeBackAnnotation);
-    if (text != nullptr) operator_says(said(model::parse_take_back(text->as_string())->generation));
-    net::testing::run_for(loop, clock, kTakeBackLimit);
+    const Json* text = body->at("metadata", "annotations", model::kYarnReclaimAnnotation);
+    if (text != nullptr) operator_says(said(model::parse_reclaim_request(text->as_string())->generation));
+    net::testing::run_for(loop, clock, kReclaimLimit);
     return outcome;
   };
   const auto kills = [&] { return std::ranges::count(targets(), "/v1/killContainer"); };
   const auto stops = [&] { return std::ranges::count(targets(), "/tidemark/v1/stop"); };
   transport.answers = {{.body = R"({"items":[{"name":"container_1_0001_01_000002"}]})"}};  // the copilot's
   operator_says({});
-  EXPECT_EQ(ask_and([&](std::int64_t g) { return model::TakenBack{g, {name}, {}, "", {}, {}}; }),
+  EXPECT_EQ(ask_and([&](std::int64_t g) { return model::ReclaimAnswer{g, {name}, {}, "", {}, {}}; }),
             EvictOutcome::kPreempted);
   EXPECT_EQ(kills(), 1);
-  EXPECT_EQ(ask_and([&](std::int64_t g) { return model::TakenBack{g, {}, {name}, "", {}, {}}; }),
+  EXPECT_EQ(ask_and([&](std::int64_t g) { return model::ReclaimAnswer{g, {}, {name}, "", {}, {}}; }),
             EvictOutcome::kReplaced);
   EXPECT_EQ(kills(), 1) << "another one went: it stays";
-  EXPECT_EQ(ask_and([&](std::int64_t g) { return model::TakenBack{g, {}, {}, "away", {}, {}}; }),
+  EXPECT_EQ(ask_and([&](std::int64_t g) { return model::ReclaimAnswer{g, {}, {}, "away", {}, {}}; }),
             EvictOutcome::kAccepted);
   EXPECT_EQ(stops(), 1);
-  EXPECT_EQ(ask_and([&](std::int64_t) { return model::TakenBack{}; }), EvictOutcome::kAccepted) << "no answer came";
+  EXPECT_EQ(ask_and([&](std::int64_t) { return model::ReclaimAnswer{}; }), EvictOutcome::kAccepted) << "no answer came";
   EXPECT_EQ(stops(), 2);
   EXPECT_EQ(kills(), 1);
   itself = true;
-  EXPECT_EQ(ask_and([&](std::int64_t g) { return model::TakenBack{g, {}, {name}, "", {}, {}}; }),
+  EXPECT_EQ(ask_and([&](std::int64_t g) { return model::ReclaimAnswer{g, {}, {name}, "", {}, {}}; }),
             EvictOutcome::kAccepted)
       << "the end of another one would free nothing: its copilot tells it";
   EXPECT_EQ(stops(), 3);
   itself = false;
   told_by = nullptr;
   operator_says({1, {}, {}, "", {}, {}});
-  EXPECT_EQ(ask_and([&](std::int64_t g) { return model::TakenBack{g, {name}, {}, "", {}, {}}; }),
+  EXPECT_EQ(ask_and([&](std::int64_t g) { return model::ReclaimAnswer{g, {name}, {}, "", {}, {}}; }),
             EvictOutcome::kPreempted)
       << "its NodeManager ends it";
   transport.sent.clear();

@@ -11,7 +11,7 @@
 #include "model/isolation.h"
 #include "model/names.h"
 #include "model/oversold.h"
-#include "model/take_back.h"
+#include "model/yarn_reclaim.h"
 
 namespace tidemark::agent {
 namespace {
@@ -63,8 +63,8 @@ kube::NodeFields node_facts_fields() {
   fields.meta.annotations = {model::kRawAllocatableAnnotation,     model::kStateDetailAnnotation,
                              model::kReservationAnnotation,        model::kSystemQosAnnotation,
                              model::kNormalizationRatioAnnotation, model::kOriginAllocatableAnnotation,
-                             model::kOversoldAnnotation,           model::kYarnTakeBackAnnotation,
-                             model::kYarnTakenBackAnnotation,      model::kEndedTasksAnnotation};
+                             model::kOversoldAnnotation,           model::kYarnReclaimAnnotation,
+                             model::kYarnReclaimAnswerAnnotation,  model::kEndedTasksAnnotation};
   fields.info = false;
   fields.condition_messages = {model::kIsolationCondition};
   return fields;

@@ -18,7 +18,7 @@
 #include "model/ended_tasks.h"
 #include "model/isolation.h"
 #include "model/names.h"
-#include "model/take_back.h"
+#include "model/yarn_reclaim.h"
 #include "operate/get.h"
 #include "policy/evict/drain.h"
 #include "policy/explain/overcommit_text.h"
@@ -27,7 +27,7 @@
 #include "yarn_operator/clusters.h"
 #include "yarn_operator/node_map.h"
 #include "yarn_operator/objects.h"
-#include "yarn_operator/take_back_book.h"
+#include "yarn_operator/reclaim_requests.h"
 
 namespace tidemark::cli {
 namespace {
@@ -55,8 +55,8 @@ struct Found {
   std::optional<model::YarnOffer> offer;
   std::optional<model::YarnBook> book;
   std::optional<base::WallTime> drains;  // when what containers hold beyond the offer ends, or did a moment ago
-  std::vector<model::Reclaim> reclaim;   // what its work is to give back, the least timely first
-  std::optional<YarnHour> hour;          // that bounds it; where something is to give back, or did within the hour
+  std::vector<model::Reclaim> reclaim;   // what its work must return, the least timely first
+  std::optional<YarnHour> hour;          // limits it; set if work must return capacity, or did within the hour
   std::optional<yarn_operator::HeldBack> held_back;
   std::string agent;  // what the node's agent says of itself; "" where none does
   std::optional<NmName> nm;
@@ -222,11 +222,11 @@ std::string_view class_on(const Found& found, const ExplainYarnOptions& options)
 
 // As the node says it: what the operator answered in the last moment may be on its way.
 void read_held_back(const kube::Node& node, base::WallTime now, Found& found) {
-  const auto* text = node.meta.annotations.find(model::kYarnTakenBackAnnotation);
+  const auto* text = node.meta.annotations.find(model::kYarnReclaimAnswerAnnotation);
   if (text == nullptr) return;
-  const auto answer = model::parse_taken_back(text->view());
+  const auto answer = model::parse_reclaim_answer(text->view());
   if (!answer) {
-    found.notes.push_back(base::cat(model::kYarnTakenBackAnnotation, ": ", answer.error().message));
+    found.notes.push_back(base::cat(model::kYarnReclaimAnswerAnnotation, ": ", answer.error().message));
     return;
   }
   found.held_back = yarn_operator::held_back(*answer, now);
@@ -283,13 +283,13 @@ std::string as_text(const Found& found, const ExplainYarnOptions& options) {
   }
   if (found.drains) row("beyond it YARN's work", base::cat("ends at ", base::format_rfc3339(*found.drains)));
   for (const model::Reclaim& each : found.reclaim) {
-    row("is to give back", base::cat(each.work_class.empty() ? "work of no class" : each.work_class, ", down to ",
-                                     amount_text(each.keep), " [", each.reason, "]"));
+    row("must return", base::cat(each.work_class.empty() ? "work of no class" : each.work_class, ", down to ",
+                                 amount_text(each.keep), " [", each.reason, "]"));
   }
   if (found.hour) row("its hour", yarn_hour_text(*found.hour));
   if (found.held_back) {
     row("held back", base::cat("no more than ", found.held_back->keep_mib, " MiB until ",
-                               base::format_rfc3339(found.held_back->until), ": containers were taken back"));
+                               base::format_rfc3339(found.held_back->until), ": containers were reclaimed"));
   }
   if (found.book) {
     row("in force, by the book", base::cat(amount_text(found.book->confirmed), " (number ", found.book->generation,
@@ -350,7 +350,7 @@ std::string as_json(const Found& found, const ExplainYarnOptions& options) {
   if (!found.reclaim.empty()) out["reclaim"] = Json::array();
   for (const model::Reclaim& each : found.reclaim) {
     out["reclaim"].as_array().push_back(Json::object({{"class", Json(each.work_class)},
-                                                      {"giveBack", amount_json(each.give_back)},
+                                                      {"amount", amount_json(each.amount)},
                                                       {"keep", amount_json(each.keep)},
                                                       {"reason", Json(each.reason)}}));
   }
@@ -412,7 +412,7 @@ net::Task<Result<std::string>> explain_yarn(net::EventLoop& loop, kube::Client& 
     found.drains = policy::evict::drain_in_force(found.offer->drain_by, now);
     found.reclaim = found.offer->reclaim;
   }
-  if (!found.reclaim.empty() || node.meta.annotations.has(model::kYarnGivenBackAnnotation)) {
+  if (!found.reclaim.empty() || node.meta.annotations.has(model::kYarnPreemptedAnnotation)) {
     TM_CO_TRY(found.hour,
               co_await read_yarn_hour(client, options.config_namespace, node, found.pool, now, options.limit));
   }

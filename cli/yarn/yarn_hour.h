@@ -18,8 +18,8 @@ namespace tidemark::cli {
 struct YarnHour {
   std::string pool;
   std::optional<std::string> granted;  // "30 an hour until …"; nullopt: the operator has no grant there
-  std::int64_t given_back_here = 0;    // containers, within the hour
-  std::int64_t given_back_in_pool = 0;
+  std::int64_t preempted_here = 0;     // containers, within the hour
+  std::int64_t preempted_in_pool = 0;
   std::int64_t per_node = 0;  // without a grant
   std::int64_t left = 0;
   model::Reason why_none = model::Reason::kBudgetPoolExhausted;  // where nothing is left

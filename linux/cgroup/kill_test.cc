@@ -158,17 +158,17 @@ TEST_F(KillTest, WaitsForSlowProcessWithLimit) {
   make_v1({"top"});
   add_v1(11, "top");
   add_v1(12, "top");
-  rim.processes[11].gives_back = kKillRounds * kKillRoundPatience + kKillLastPatience;
+  rim.processes[11].dies_after = kKillRounds * kKillRoundPatience + kKillLastPatience;
   EXPECT_EQ(kill("top").value(), (KillReport{2, 0}));
   add_v1(13, "top");
-  rim.processes[13].gives_back = kKillRounds * kKillRoundPatience + 2 * kKillLastPatience;
+  rim.processes[13].dies_after = kKillRounds * kKillRoundPatience + 2 * kKillLastPatience;
   EXPECT_EQ(kill("top").value(), (KillReport{0, 1}));
 }
 
 TEST_F(KillTest, DoesNotWaitTwiceForKilledProcess) {
   make_v1({"top"});
   add_v1(11, "top");
-  rim.processes[11].gives_back = 2 * kKillRounds * kKillRoundPatience;
+  rim.processes[11].dies_after = 2 * kKillRounds * kKillRoundPatience;
   KernelGroupKiller killer(*hierarchies, rim);
   EXPECT_EQ(killer.kill_again("top").value(), (KillReport{0, 1}));
   EXPECT_EQ(killer.kill_again("top").value(), (KillReport{1, 0})) << "by now it has ended";

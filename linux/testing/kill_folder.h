@@ -27,7 +27,7 @@ class KillFolder final : public KillRim, private GroupWriter {
     std::vector<std::string> groups;  // by path from the root of the tree: "cpu/top/low"
     bool hears_sigterm = true;
     bool stuck = false;            // in the kernel: no signal ends it
-    base::Duration gives_back{0};  // what SIGKILL takes to end it: for all of its memory
+    base::Duration dies_after{0};  // what SIGKILL takes to end it: for all of its memory
     bool dying = false;            // it does so
     bool forks = false;            // while it is signalled and not frozen, another one of its kind comes
     bool doomed = false;           // frozen, with SIGKILL waiting for it
@@ -82,17 +82,17 @@ class KillFolder final : public KillRim, private GroupWriter {
       return true;
     }
     if (at->second.forks) processes[next_++] = at->second;
-    at->second.dying = at->second.gives_back > base::Duration::zero();
+    at->second.dying = at->second.dies_after > base::Duration::zero();
     if (!at->second.stuck && !at->second.dying) processes.erase(pid);
     show();
     return true;
   }
   void wait(std::span<const Fd>, base::Duration at_most) override {
     for (auto& [pid, process] : processes) {
-      if (process.dying) process.gives_back -= at_most;
+      if (process.dying) process.dies_after -= at_most;
     }
     std::erase_if(processes, [](const auto& each) {
-      return each.second.dying && each.second.gives_back <= base::Duration::zero();
+      return each.second.dying && each.second.dies_after <= base::Duration::zero();
     });
     show();
   }

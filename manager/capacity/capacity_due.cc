@@ -22,7 +22,7 @@ bool lowers(const model::ExtendedResources& wanted, const model::ExtendedResourc
 }
 
 // What is taken back by order, or because of evictions, is so by any amount.
-policy::sell::WriteDecision is_taken_back(const NodeDecision& decision) {
+policy::sell::WriteDecision is_withdrawn(const NodeDecision& decision) {
   const auto& published = decision.snapshot.published;
   const auto& plan = decision.plan();
   const bool less = lowers(plan.publish, published);
@@ -52,7 +52,7 @@ policy::sell::WriteThresholds write_thresholds(const NodeDecision& decision) {
 
 policy::sell::WriteDecision worth_a_write(const NodeDecision& decision, std::optional<base::Duration> since_write) {
   if (decision.plan().action == policy::sell::PlanAction::kHold) return {};
-  if (const auto taken_back = is_taken_back(decision); taken_back.write) return taken_back;
+  if (const auto withdrawn = is_withdrawn(decision); withdrawn.write) return withdrawn;
   const policy::sell::WriteThresholds thresholds = write_thresholds(decision);
   const auto needed =
       policy::sell::needs_write(decision.snapshot.published, decision.plan().publish, since_write, thresholds);

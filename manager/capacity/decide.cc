@@ -38,7 +38,7 @@ void note_what_others_read(const kube::Node& node, std::vector<std::string>& not
   }
 }
 
-bool takes_back(model::NodeState state) {
+bool withdraws_offer(model::NodeState state) {
   return state >= model::NodeState::kDraining;
 }
 
@@ -66,7 +66,7 @@ void start_from(policy::sell::OfferState& state, std::optional<model::Resources>
 // YARN alone is off: the annotation says 0, and what Kubernetes has is what the node still offers.
 std::optional<model::Resources> origin_in_force(const model::NodeSnapshot& node,
                                                 const policy::state::EffectiveState& state) {
-  if (!takes_back(state.yarn) || takes_back(state.k8s)) return node.origin;
+  if (!withdraws_offer(state.yarn) || withdraws_offer(state.k8s)) return node.origin;
   if (!node.published.batch_cpu && !node.published.batch_memory) return node.origin;
   return model::Resources{node.published.batch_cpu.value_or(model::CpuMilli{}),
                           node.published.batch_memory.value_or(model::MemoryBytes{})};
@@ -118,7 +118,7 @@ static void reclaim(NodeDecision& decision) {
   policy::sell::TakenOff& of_kubernetes = decision.state.kubernetes_off;
   policy::sell::TakenOff& of_yarn = decision.state.yarn_off;
   const model::Resources before = batch_of(decision.plan());
-  policy::state::take_back(decision.obeyed.plan, decision.kubernetes_off.taken());
+  policy::state::withdraw(decision.obeyed.plan, decision.kubernetes_off.taken());
   of_kubernetes.in_decided = before - batch_of(decision.plan());
   if (decision.yarn_offer) {
     const model::Resources offered = *decision.yarn_offer;
@@ -159,14 +159,14 @@ static void follow_orders(NodeDecision& decision) {
   // YARN's held amount is unknown: offer YARN no more than before.
   if (on.in_force.cuts_only || !on.yarn.book.sold) decision.keep_yarn_from_growing();
   const bool reset = plan.action == policy::sell::PlanAction::kReset;
-  if (decision.yarn_offer ? on.yarn.book.taken_back || reset : reset && on.node.has_yarn_offer && on.yarn.obeys) {
+  if (decision.yarn_offer ? on.yarn.book.withdrawn || reset : reset && on.node.has_yarn_offer && on.yarn.obeys) {
     decision.yarn_offer = model::Resources{};  // taken back: one that is gone could as well be unknown
   }
-  if (on.kubernetes.taken_back) {
+  if (on.kubernetes.withdrawn) {
     plan.zones = policy::sell::reset_zones(decision.snapshot.topology, model::Profile::kTidemark);
   }
   // What was taken back comes back at the pace of growth.
-  if (on.kubernetes.taken_back && on.yarn.book.taken_back && decision.state.motion.offered) {
+  if (on.kubernetes.withdrawn && on.yarn.book.withdrawn && decision.state.motion.offered) {
     start_from(decision.state, model::Resources{}, on.mono);
   }
   if (on.in_force.cuts_only) decision.keep_cuts_only();
@@ -194,7 +194,7 @@ static std::optional<base::WallTime> drain_of(const kube::Node& node, const Node
       const bool grows = offer->offer == model::Resources() && *decision.yarn_offer != model::Resources();
       const bool lifted = input.told && state.order && state.order->since >= *input.told;
       // An offer may come up from nothing while a line comes down; by itself it is no sign that an order is over.
-      input.given_again = grows && !takes_back(state.yarn) && (lifted || !decision.offer.line);
+      input.given_again = grows && !withdraws_offer(state.yarn) && (lifted || !decision.offer.line);
     }
   }
   return policy::evict::yarn_drain(input);
@@ -311,8 +311,8 @@ NodeDecision decide_node(const kube::Node& node, const NodeSurroundings& around)
   if (const std::string problem = keep_books(node, around, basis); !problem.empty()) {
     conversion.notes.push_back(problem);
   }
-  basis.kubernetes.taken_back = takes_back(state.k8s);
-  basis.yarn.book.taken_back = takes_back(state.yarn);
+  basis.kubernetes.withdrawn = withdraws_offer(state.k8s);
+  basis.yarn.book.withdrawn = withdraws_offer(state.yarn);
   basis.kubernetes.taken_off = policy::sell::taken_off(basis.state.kubernetes_off, basis.kubernetes.told,
                                                        policy::state::classes_off(state, basis.kubernetes).taken());
   basis.yarn.book.taken_off = policy::sell::taken_off(basis.state.yarn_off, basis.yarn.book.told,
@@ -361,7 +361,7 @@ kube::NodeFields node_fields() {
                              model::kYarnBookRenewedAnnotation,
                              model::kYarnOfferAnnotation,
                              model::kEndedTasksAnnotation,
-                             model::kYarnGivenBackAnnotation,
+                             model::kYarnPreemptedAnnotation,
                              model::kOversoldAnnotation,
                              kEpochAnnotation,
                              model::kNodeSettingsAnnotation,

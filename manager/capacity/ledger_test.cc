@@ -196,7 +196,7 @@ TEST_F(LedgerTest, ReclaimsFromLessTimelyWorkFirst) {
   const Json asked = told().member("classes")->as_array().at(0);
   EXPECT_EQ(told().member("classes")->as_array().size(), 1u);
   EXPECT_EQ(asked.text_at("class"), "transcode");
-  EXPECT_EQ(asked.text_at("giveBack", "kubernetes.io/batch-cpu"), "4800");
+  EXPECT_EQ(asked.text_at("amount", "kubernetes.io/batch-cpu"), "4800");
   EXPECT_EQ(asked.text_at("keep", "kubernetes.io/batch-cpu"), "7200");
   EXPECT_EQ(asked.text_at("reason"), "TM-LEDGER-009");
   EXPECT_EQ(replica.metric(R"(tidemark_reclaim_nodes{pool="default",side="kubernetes"})"), 1);
@@ -232,7 +232,7 @@ TEST_F(LedgerTest, PublishesYarnReclaimWithItsOffer) {
   const auto reclaim = yarn_reclaim();
   ASSERT_EQ(reclaim.size(), 1u);
   EXPECT_EQ(reclaim[0].work_class, "transcode");
-  EXPECT_EQ(reclaim[0].give_back.cpu.value, 9000 - 5200);
+  EXPECT_EQ(reclaim[0].amount.cpu.value, 9000 - 5200);
   EXPECT_EQ(reclaim[0].keep.cpu.value, 12'000 - 3800);
   EXPECT_EQ(yarn_cpu(), 12'000 - 3800);
   EXPECT_TRUE(told().is_null()) << "pods give nothing back";

@@ -84,7 +84,7 @@ void Reclaims::side(std::string_view pool, std::string_view side, const std::vec
   Sum& sum = sums_[{std::string(pool), std::string(side)}];
   sum.nodes += sign;
   for (const auto& each : reclaim) {
-    const model::Resources part = model::min(model::max(each.give_back, model::Resources{}), kNodeMost);
+    const model::Resources part = model::min(model::max(each.amount, model::Resources{}), kNodeMost);
     sum.amount = sign > 0 ? sum.amount + part : sum.amount - part;
   }
   const base::Labels labels{{"pool", pool}, {"side", side}};

@@ -190,13 +190,13 @@ net::Task<void> BudgetController::store() {
 // On change alone. `beside`: the state is written anyway.
 bool BudgetController::counts_worth_storing(const policy::evict::EvictionBook& book, bool beside) const {
   const auto& stored = store_.stored().counts;
-  if (!stored) return !book.classes.empty() || !book.jobs.empty() || !book.given_back.empty();
+  if (!stored) return !book.classes.empty() || !book.jobs.empty() || !book.preempted.empty();
   const auto now = shared_.loop.clock().monotonic();
   const auto rested = [&](base::Duration pause) { return !counts_stored_at_ || now - *counts_stored_at_ >= pause; };
   // Where a pool may only lose so many tasks an hour, what it lost must not be forgotten.
   const auto lost = [&](const policy::evict::BudgetPool& pool) {
     return pool.settings.pool_per_hour.has_value() && (lost_more(book.minutes, stored->minutes, pool.name) ||
-                                                       lost_more(book.given_back, stored->given_back, pool.name));
+                                                       lost_more(book.preempted, stored->preempted, pool.name));
   };
   if ((beside || rested(kJobsPause)) && std::ranges::any_of(context_.pools(), lost)) return true;
   return rested(kCountsPause) && counted_more(book, *stored);

@@ -158,7 +158,7 @@ TEST_F(EvictionLimitsTest, OtherEvictionsDoNotHidePendingOnes) {
   EXPECT_EQ(evict("a"), "goes");
   EXPECT_EQ(evict("b"), "goes");
   is_counted("by-its-kubelet");
-  policy::evict::count_given_back(book_, "night", 1, clock_.wall(), clock_.wall());
+  policy::evict::count_preempted(book_, "night", 1, clock_.wall(), clock_.wall());
   EXPECT_EQ(evict("c"), pool_is_full()) << "two are counted, two are on their way";
 }
 

@@ -146,7 +146,7 @@ void EvictionWatch::node_changed(const kube::Node* before, const kube::Node* aft
   if (!begun_ || after == nullptr) return;
   const auto changed = [&](std::string_view key) { return said_on(after, key) != said_on(before, key); };
   if (changed(model::kEndedTasksAnnotation)) read_ends(*after, before == nullptr);
-  if (changed(model::kYarnGivenBackAnnotation)) read_given_back(*after);
+  if (changed(model::kYarnPreemptedAnnotation)) read_preempted(*after);
 }
 
 std::optional<EvictionWatch::News> EvictionWatch::news(const kube::Node& node, std::string_view annotation,
@@ -186,13 +186,13 @@ void EvictionWatch::read_ends(const kube::Node& node, bool listed) {
   }
 }
 
-void EvictionWatch::read_given_back(const kube::Node& node) {
-  const auto told = news(node, model::kYarnGivenBackAnnotation, operators_);
+void EvictionWatch::read_preempted(const kube::Node& node) {
+  const auto told = news(node, model::kYarnPreemptedAnnotation, operators_);
   if (!told) return;
   const std::string pool = context_.pool_of(node);
   const base::WallTime now = shared_.loop.clock().wall();
   for (const model::EndedTasks& each : told->ends) {
-    if (each.at > told->counts_from) policy::evict::count_given_back(book_, pool, each.evicted, each.at, now);
+    if (each.at > told->counts_from) policy::evict::count_preempted(book_, pool, each.evicted, each.at, now);
   }
 }
 
@@ -221,7 +221,7 @@ void EvictionWatch::begin(policy::evict::EvictionBook book) {
   early_ = {};
   context_.nodes.for_each([&](const kube::ObjectKey&, const kube::Node& node) {
     read_ends(node, true);
-    read_given_back(node);
+    read_preempted(node);
   });
 }
 

@@ -79,7 +79,7 @@ class EvictionWatch {
   void over(const PodEnd& end, bool listed);
   void tally(const PodEnd& end, base::WallTime when);
   void read_ends(const kube::Node& node, bool listed);
-  void read_given_back(const kube::Node& node);
+  void read_preempted(const kube::Node& node);
   // Nodes with reports, by the time of the last read report, by the node's clock.
   using ReadUpTo = std::map<std::string, base::WallTime, std::less<>>;
   struct News {

@@ -170,7 +170,7 @@ class OperatorGrantTest : public GrantsTest {
     ends_.push_back({clock.wall(), "spark", "", containers, 0});
     must("PATCH", cat("/api/v1/nodes/", name),
          Json::object(
-             {{"metadata", Json::object({{"annotations", Json::object({{model::kYarnGivenBackAnnotation,
+             {{"metadata", Json::object({{"annotations", Json::object({{model::kYarnPreemptedAnnotation,
                                                                         Json(model::format_ended_tasks(ends_))}})}})}}),
          kMerge);
   }
@@ -216,7 +216,7 @@ TEST_F(OperatorGrantTest, YarnReclaimUsesTheBudgetAndIsNoSpike) {
   run_for(10s);
   EXPECT_TRUE(used_up());
   const auto book = *policy::evict::decode_counts(budgets()->text_at("data", "counts.json"));
-  EXPECT_EQ(policy::evict::given_back_lately(book, "default", clock.wall()), 7);
+  EXPECT_EQ(policy::evict::preempted_lately(book, "default", clock.wall()), 7);
   run_for(62min);
   EXPECT_FALSE(used_up());
 }

@@ -50,7 +50,7 @@ void NodeGrants::step() {
   struct Members {
     std::optional<std::int64_t> limit;
     std::vector<std::string> nodes;
-    bool yarn_gives_back = false;  // to more timely work, by its operator
+    bool yarn_preempts = false;  // to more timely work, by its operator
   };
   std::map<std::string, Members> members;
   for (const auto& [pool, book] : pools_) members[pool];
@@ -63,12 +63,12 @@ void NodeGrants::step() {
       if (!pool.budget.grants || !pool.budget.pool_per_hour) return;
       of.limit = std::min(of.limit.value_or(*pool.budget.pool_per_hour), *pool.budget.pool_per_hour);
       of.nodes.push_back(key.name);
-      of.yarn_gives_back = of.yarn_gives_back || pool.ledger.class_aware;
+      of.yarn_preempts = of.yarn_preempts || pool.ledger.class_aware;
     });
   }
   const base::WallTime now = context_.loop.clock().wall();
   for (const auto& [pool, of] : members) {
-    auto done = policy::evict::grant(pools_[pool], of.nodes, of.limit, now, of.yarn_gives_back);
+    auto done = policy::evict::grant(pools_[pool], of.nodes, of.limit, now, of.yarn_preempts);
     pools_[pool] = std::move(done.book);
     for (const auto& change : done.changes) {
       const bool of_node = change.node != policy::evict::kOperatorHolder;

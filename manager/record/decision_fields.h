@@ -378,9 +378,9 @@ void io(auto& a, Is<policy::sell::ClassSold> auto& value) {
   all(a, order, amount, work_class);
 }
 void io(auto& a, Is<policy::sell::SideBook> auto& value) {
-  auto& [sold, in_flight, told, confirmed, wants_more, taken_back, best_order, waits_class, waits_for, taken_off] =
+  auto& [sold, in_flight, told, confirmed, wants_more, withdrawn, best_order, waits_class, waits_for, taken_off] =
       value;
-  all(a, sold, in_flight, told, confirmed, wants_more, taken_back, best_order, waits_class, waits_for, taken_off);
+  all(a, sold, in_flight, told, confirmed, wants_more, withdrawn, best_order, waits_class, waits_for, taken_off);
 }
 // All bits of a hash.
 template <class A, class T>
@@ -497,8 +497,8 @@ void io(A& a, const policy::sell::ClassTerms<Amount>& value) {
   class_terms(a, value);
 }
 void io(auto& a, Is<policy::sell::ClassReclaim> auto& value) {
-  auto& [work_class, give_back, keep, reason] = value;
-  all(a, work_class, give_back, keep, reason);
+  auto& [work_class, amount, keep, reason] = value;
+  all(a, work_class, amount, keep, reason);
 }
 void side_terms(auto& a, auto& terms) {
   auto& [held, taken, taken_by, real, offer, reason, reclaim, classes] = terms;

@@ -83,14 +83,14 @@ TEST(DecisionRecord, ReplayIsExactForAnySeed) {
 
 // Not the offer alone: what the node was to carry is made again from it.
 TEST(DecisionRecord, ReplaysOffersLimitedByOrders) {
-  int taken_back = 0, cut = 0;
+  int withdrawn = 0, cut = 0;
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     base::Random random(seed);
     const Revision revision = testing::draw_revision(random);
     auto basis = testing::draw_basis(random, kStart);
     testing::draw_orders(random, basis);
     auto decision = decide(testing::draw_snapshot(random, kStart), basis, revision);
-    taken_back += basis.kubernetes.taken_back && decision.offer.plan.publish != decision.plan().publish ? 1 : 0;
+    withdrawn += basis.kubernetes.withdrawn && decision.offer.plan.publish != decision.plan().publish ? 1 : 0;
     cut += basis.in_force.cuts_only && decision.offer.plan.publish != decision.plan().publish ? 1 : 0;
     std::vector<journal::Entry> entries{draft(decision, settings_blob(revision))};
     const model::ExtendedResources published = decision.plan().publish;
@@ -112,7 +112,7 @@ TEST(DecisionRecord, ReplaysOffersLimitedByOrders) {
     EXPECT_EQ(changes[0].field, "onNode.batch-cpu");
     EXPECT_EQ(changes[0].before, "-1");
   }
-  EXPECT_GT(taken_back, 10);
+  EXPECT_GT(withdrawn, 10);
   EXPECT_GT(cut, 5);
 }
 

@@ -38,7 +38,7 @@ Json amounts_json(const std::optional<model::Resources>& amounts) {
 
 Json reclaim_json(const std::vector<policy::sell::ClassReclaim>& reclaim) {
   Json out = Json::object();
-  for (const auto& each : reclaim) out[each.work_class] = amounts_json(each.give_back);
+  for (const auto& each : reclaim) out[each.work_class] = amounts_json(each.amount);
   return out;
 }
 

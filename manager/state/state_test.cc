@@ -167,7 +167,7 @@ TEST_F(StateTest, DrainsOnlyOneClassAndReturnsItsShare) {
   run_for(2min);
   ASSERT_FALSE(told().is_null());
   EXPECT_EQ(told().text_at("class"), "transcode");
-  EXPECT_EQ(told().text_at("giveBack", "kubernetes.io/batch-cpu"), "4k");
+  EXPECT_EQ(told().text_at("amount", "kubernetes.io/batch-cpu"), "4k");
   EXPECT_EQ(told().text_at("keep", "kubernetes.io/batch-cpu"), "0");
   EXPECT_EQ(told().text_at("reason"), "TM-STATE-027");
   must("DELETE", "/api/v1/namespaces/default/pods/t1?gracePeriodSeconds=0", nullptr);

@@ -168,8 +168,8 @@ inline void draw_orders(base::Random& random, DecisionBasis& basis) {
   policy::state::SideStates& orders = basis.in_force.orders;
   orders.k8s = static_cast<model::NodeState>(random.below(4));
   orders.yarn = random.below(2) == 0 ? orders.k8s : static_cast<model::NodeState>(random.below(4));
-  basis.kubernetes.taken_back = orders.k8s >= model::NodeState::kDraining;
-  basis.yarn.book.taken_back = orders.yarn >= model::NodeState::kDraining;
+  basis.kubernetes.withdrawn = orders.k8s >= model::NodeState::kDraining;
+  basis.yarn.book.withdrawn = orders.yarn >= model::NodeState::kDraining;
   if (random.below(2) == 0) orders.classes_off = {"spark", "transcode"};
   if (random.below(2) == 0) orders.classes_drained = {"spark"};
   basis.in_force.cuts_only = random.below(4) == 0;

@@ -154,7 +154,7 @@ bool Ladder::discount(Leaving& one) {
 }
 
 // The task was not evicted, unless it was killed. The cool-down is that of the last task that did not refuse.
-void Ladder::take_back(Leaving& one) {
+void Ladder::undo(Leaving& one) {
   if (one.killed || !discount(one)) return;
   auto& time = not_before(one.feature);
   if (!time) return;
@@ -168,12 +168,12 @@ void Ladder::take_back(Leaving& one) {
 // The task ended for another reason. Its kubelet still has to free its data on the disk: that is awaited all the same.
 void Ladder::went_by_itself(Leaving& one) {
   const auto disk = state_.disk_not_before;
-  take_back(one);
+  undo(one);
   if (one.feature == EvictFeature::kDisk) state_.disk_not_before = disk;
 }
 
 void Ladder::refuse(Leaving& one, EvictStage stage) {
-  take_back(one);
+  undo(one);
   refused_flag(one.feature) = true;
   one.unreachable = false;
   enter(one, stage);

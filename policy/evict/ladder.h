@@ -55,7 +55,7 @@ class Ladder {
   void enter(Leaving& one, EvictStage stage) const;
   void leave(Leaving& one) const;
   bool discount(Leaving& one);
-  void take_back(Leaving& one);
+  void undo(Leaving& one);
   void went_by_itself(Leaving& one);
   void refuse(Leaving& one, EvictStage stage);
   void end_as_told(Leaving& one, base::WallTime ends) const;

@@ -128,9 +128,9 @@ std::string budgets_text(const evict::BudgetState& state, const evict::EvictionB
     const evict::Ended day = evict::of_day(book, pool.pool, now);
     out += cat("  last day: ", day.evicted, " evicted, ", day.finished, " finished, ", rate_text(day), "\n");
     const std::string granted = operator_grant_text(grants, pool.pool, now);
-    const std::int64_t given_back = evict::given_back_lately(book, pool.pool, now);
-    if (!granted.empty() || given_back > 0) {
-      out += cat("  given back by YARN to more timely work: ", given_back,
+    const std::int64_t preempted = evict::preempted_lately(book, pool.pool, now);
+    if (!granted.empty() || preempted > 0) {
+      out += cat("  given back by YARN to more timely work: ", preempted,
                  " in the last hour; granted to its operator: ", granted.empty() ? "nothing" : granted, "\n");
     }
     if (pool.over_report.fallen_back) out += cat("  over-report: ", why(Reason::kBudgetOverReportGivenUp), "\n");
@@ -153,7 +153,7 @@ Json budgets_json(const evict::BudgetState& state, const evict::EvictionBook& bo
                       {"exhausted", Json(pool.exhausted)},
                       {"jobsExhausted", std::move(jobs)},
                       {"lastHour", Json::object({{"used", evict::used_of_hour(book, pool.pool, now)},
-                                                 {"givenBack", evict::given_back_lately(book, pool.pool, now)}})},
+                                                 {"preempted", evict::preempted_lately(book, pool.pool, now)}})},
                       {"lastDay", ended_json(evict::of_day(book, pool.pool, now))}});
     if (pool.node_per_hour) told["perNodeHour"] = Json(*pool.node_per_hour);
     const auto grant = grants.find(pool.pool);

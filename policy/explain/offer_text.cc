@@ -64,9 +64,9 @@ std::string classes_text(const sell::SideTerms<Amount>& terms) {
 std::string reclaim_text(std::string_view side, const std::vector<sell::ClassReclaim>& reclaim) {
   std::string out;
   for (const auto& each : reclaim) {
-    out += cat("  ", side, " must release ", amount_text(each.give_back.cpu), " and ",
-               amount_text(each.give_back.memory), " of ", class_name(each.work_class), ", keeps ",
-               amount_text(each.keep.cpu), " and ", amount_text(each.keep.memory), ": ", why(each.reason), "\n");
+    out += cat("  ", side, " must release ", amount_text(each.amount.cpu), " and ", amount_text(each.amount.memory),
+               " of ", class_name(each.work_class), ", keeps ", amount_text(each.keep.cpu), " and ",
+               amount_text(each.keep.memory), ": ", why(each.reason), "\n");
   }
   return out;
 }
@@ -130,7 +130,7 @@ Json reclaim_json(const std::vector<sell::ClassReclaim>& reclaim) {
   Json out = Json::array();
   for (const auto& each : reclaim) {
     out.as_array().push_back(Json::object({{"class", Json(each.work_class)},
-                                           {"giveBack", amounts_json(each.give_back)},
+                                           {"amount", amounts_json(each.amount)},
                                            {"keep", amounts_json(each.keep)},
                                            {"reason", reason_json(each.reason)}}));
   }
@@ -139,7 +139,7 @@ Json reclaim_json(const std::vector<sell::ClassReclaim>& reclaim) {
 
 Json side_json(const sell::SidePlan& side) {
   Json out = Json::object({{"cpu", terms_json(side.cpu)}, {"memory", terms_json(side.memory)}});
-  if (!side.reclaim.empty()) out["givesBack"] = reclaim_json(side.reclaim);
+  if (!side.reclaim.empty()) out["reclaim"] = reclaim_json(side.reclaim);
   return out;
 }
 

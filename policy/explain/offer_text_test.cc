@@ -97,8 +97,8 @@ TEST(OfferText, ShowsOffersAndReclaimsOfEachClass) {
   Json out = render_json(offer, {model::Profile::kKoordinator, nullptr});
   EXPECT_EQ(out["ledger"]["yarn"]["cpu"]["classes"].as_array()[1].member("percent")->as_int(), 150);
   EXPECT_EQ(
-      out["ledger"]["kubernetes"]["givesBack"].dump(),
-      R"([{"class":"","giveBack":{"cpu":4000,"memory":1024},"keep":{"cpu":1000,"memory":0},)"
+      out["ledger"]["kubernetes"]["reclaim"].dump(),
+      R"([{"class":"","amount":{"cpu":4000,"memory":1024},"keep":{"cpu":1000,"memory":0},)"
       R"("reason":{"id":"TM-LEDGER-009","sentence":"more timely work waits on the other side: less timely work of )"
       R"(this side is reclaimed first"}}])");
 }

@@ -81,7 +81,7 @@ Json classes_off_json(const state::ClassesOff& off) {
   Json out = Json::array();
   for (const auto& each : off.classes) {
     out.as_array().push_back(Json::object({{"class", Json(each.work_class)},
-                                           {"takenBack", amounts_json(each.held)},
+                                           {"withdrawn", amounts_json(each.held)},
                                            {"reason", Json(model::reason_id(each.reason))}}));
   }
   return out;

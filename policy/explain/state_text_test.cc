@@ -46,7 +46,7 @@ TEST(StateText, ShowsTheReclaimOfAClassThatIsOff) {
             "  kubernetes, class spark: 4000m and 1024 (1.0 KiB) that it holds are reclaimed: the class of work is "
             "draining: nothing new is sold for it, running work may complete [TM-STATE-026]\n");
   EXPECT_EQ(classes_off_json(off).dump(),
-            R"([{"class":"spark","takenBack":{"cpu":4000,"memory":1024},"reason":"TM-STATE-026"}])");
+            R"([{"class":"spark","withdrawn":{"cpu":4000,"memory":1024},"reason":"TM-STATE-026"}])");
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ ClassesOff classes_off(const SideStates& state, const sell::SideBook& book) {
   return off;
 }
 
-void take_back(sell::OvercommitPlan& plan, Resources taken) {
+void withdraw(sell::OvercommitPlan& plan, Resources taken) {
   if (plan.action != sell::PlanAction::kPublish || taken == Resources{}) return;
   const auto offered = [&plan] {
     return Resources{plan.publish.batch_cpu.value_or(model::CpuMilli{}),

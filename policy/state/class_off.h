@@ -36,7 +36,7 @@ struct ClassesOff {
 // all the same.
 ClassesOff classes_off(const SideStates& state, const sell::SideBook& book);
 
-void take_back(sell::OvercommitPlan& plan, model::Resources taken);
+void withdraw(sell::OvercommitPlan& plan, model::Resources taken);
 
 // The reclaims of a side: everything of a class that is off, of the others what the ledger requests.
 std::vector<sell::ClassReclaim> united(std::vector<sell::ClassReclaim> off,

@@ -37,14 +37,14 @@ TEST(ClassesOff, TheOfferFallsAndIsNeverNegative) {
   sell::OvercommitPlan plan;
   plan.action = sell::PlanAction::kPublish;
   plan.publish.batch_cpu = model::CpuMilli{10};
-  take_back(plan, of(4, 4));
+  withdraw(plan, of(4, 4));
   EXPECT_EQ(plan.publish.batch_cpu, model::CpuMilli{6});
   EXPECT_FALSE(plan.publish.batch_memory) << "a key that is not there is not made";
-  take_back(plan, of(7, 0));
+  withdraw(plan, of(7, 0));
   EXPECT_EQ(plan.publish.batch_cpu, model::CpuMilli{0});
   plan.action = sell::PlanAction::kHold;
   plan.publish.batch_cpu = model::CpuMilli{10};
-  take_back(plan, of(7, 0));
+  withdraw(plan, of(7, 0));
   EXPECT_EQ(plan.publish.batch_cpu, model::CpuMilli{10});
 }
 
@@ -59,7 +59,7 @@ TEST(ClassesOff, TheZonesFollow) {
     zone.batch_cpu = {5'000};
     zone.batch_memory = {5'000};
   }
-  take_back(plan, of(4, 0));
+  withdraw(plan, of(4, 0));
   for (const sell::ZonePlan& zone : plan.zones.zones) {
     EXPECT_EQ(zone.batch_cpu.value, 3'000);
     EXPECT_EQ(zone.batch_memory.value, 5'000);

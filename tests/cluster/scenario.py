@@ -19,10 +19,10 @@ CPU/MEMORY. In expectations, a single number is milli-cores of CPU, memory is in
     uses POD C/M, evict PODS, ends POD    its use in reports; evicted as a kubelet leaves it; ended
     annotate|label NODE KEY TEXT, tidemark WORDS    the text `-` removes it
     yarn NODE holds MILLI [waits MILLI] [class NAME] [frozen]    YARN's operator keeps its ledger on the node and acts on each offer that it sees; a frozen one on none
-    gave-back NODE N                  YARN's operator ended N containers there for more timely work
+    preempted NODE N                  YARN's operator ended N containers there for more timely work
     > NODE offers [mid|yarn] AMOUNT|nothing, > NODE offers at most MILLI, > NODE origin AMOUNT, > NODE zone PLACE offers AMOUNT
     > NODE annotation KEY TEXT        the text `-` means no annotation
-    > NODE gives back CLASS MILLI keeps MILLI|nothing    of its pods, as in its NodeSLO
+    > NODE returns CLASS MILLI keeps MILLI|nothing    of its pods, as in its NodeSLO
     > NODE may evict N                within an hour, as in its NodeSLO; > pool yarn-operator may end N, as in tidemark-budgets
     > pool used N of its hour, > pool has none left    as `tidemark report budgets` says
     > NODE says REASON, > NODE rises to MILLI by at most MILLI a second
@@ -121,7 +121,7 @@ class Scenario:
         self.uses: dict[str, dict] = {}  # pod → its part of a report
         self.reports: dict[str, tuple[dict, float]] = {}  # node → its report and the age of it
         self.books: dict[str, tuple[dict[str, str], bool]] = {}  # node → its ledger from YARN's operator, and whether that acts on offers
-        self.given_back: list[dict] = []  # as YARN's operator reports it
+        self.preempted: list[dict] = []  # as YARN's operator reports it
         self.grows_from: dict[str, tuple[float, int]] = {}  # node → time of the last different report, and the offer then
         self.failure = ""
 
@@ -196,11 +196,11 @@ class Scenario:
         change = {"status": {"capacity": amounts, "allocatable": amounts}}
         must(self.api.request("PATCH", f"/api/v1/nodes/{self.node(words[0])}/status", change, content=MERGE, fieldManager=ANOTHER))
 
-    def do_gave_back(self, words, _) -> None:
+    def do_preempted(self, words, _) -> None:
         node = self.node(words[0])
-        self.given_back.append({"at": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ"), "class": "transcode", "evicted": int(words[1])})
-        text = json.dumps({"schema": 1, "ends": self.given_back})
-        must(self.api.request("PATCH", f"/api/v1/nodes/{node}", {"metadata": {"annotations": {"tidemark.io/yarn-given-back": text}}}, content=MERGE))
+        self.preempted.append({"at": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ"), "class": "transcode", "evicted": int(words[1])})
+        text = json.dumps({"schema": 1, "ends": self.preempted})
+        must(self.api.request("PATCH", f"/api/v1/nodes/{node}", {"metadata": {"annotations": {"tidemark.io/yarn-preempted": text}}}, content=MERGE))
 
     def do_report(self, words, _) -> None:
         node = self.node(words[0])
@@ -320,7 +320,7 @@ class Scenario:
             self.wait(lambda: self.annotation(node, key) == (None if text == "-" else text), lambda: f"{self.annotation(node, key)}\n{explain(node).stdout}")
         elif verb == "gives":
             wanted = [] if rest[1] == "nothing" else [(rest[1], int(rest[2]), int(rest[4]))]
-            self.wait(lambda: self.gives_back(node) == wanted, lambda: f"{self.gives_back(node)}\n{explain(node).stdout}")
+            self.wait(lambda: self.returns(node) == wanted, lambda: f"{self.returns(node)}\n{explain(node).stdout}")
         elif verb == "may":
             self.wait(lambda: self.granted(node) == int(rest[1]), lambda: self.granted(node))
         elif verb == "rises":
@@ -366,9 +366,9 @@ class Scenario:
     def granted(self, node: str) -> int | None:
         return self.shown(node).get("evictions", {}).get("perHour")
 
-    def gives_back(self, node: str) -> list[tuple[str, int, int]]:
+    def returns(self, node: str) -> list[tuple[str, int, int]]:
         asked = self.shown(node).get("reclaim", {}).get("classes", [])
-        return [(each["class"], quantity(each["giveBack"][BATCH]), quantity(each["keep"][BATCH])) for each in asked]
+        return [(each["class"], quantity(each["amount"][BATCH]), quantity(each["keep"][BATCH])) for each in asked]
 
     def rises(self, node: str, wanted: int, a_second: int) -> None:
         """The manager decided earlier than the offer is seen: since the beginning it can have grown by at most this."""

@@ -247,15 +247,15 @@ class NodeCondition(WithIdentity):
     def test_no_label_and_only_two_annotations_can_change_by_the_status(self):
         """The sub-resource also takes metadata: the manager writes annotations with the numbers, and an agent sends requests to YARN's operator and reports how tasks ended."""
         before = self.node()["metadata"]
-        asked = {"tidemark.io/yarn-take-back": "{}"}
+        asked = {"tidemark.io/yarn-reclaim": "{}"}
         for metadata in ({"labels": {"tidemark.io/state": "off"}}, {"labels": {"pool": None}}, {"labels": None}, {"finalizers": ["a/b"]}, {"ownerReferences": [{"apiVersion": "v1", "kind": "Node", "name": OTHER, "uid": "u"}]},
                          {"labels": {"pool": "b"}, "annotations": asked}):
             with self.subTest(metadata):
                 self.held(self.patch({"metadata": metadata}, MERGE), "node-condition", "no label or other metadata")
-        for annotations in ({"note": "c"}, {"x": "y"}, {"note": None}, None, {**asked, "x": "y"}, {"tidemark.io/yarn-taken-back": "{}"}):
+        for annotations in ({"note": "c"}, {"x": "y"}, {"note": None}, None, {**asked, "x": "y"}, {"tidemark.io/yarn-reclaim-answer": "{}"}):
             with self.subTest(annotations):
-                self.held(self.patch({"metadata": {"annotations": annotations}}, MERGE), "node-condition", "tidemark.io/yarn-take-back and tidemark.io/ended-tasks alone")
-        for annotations in (asked, {"tidemark.io/yarn-take-back": "{ }"}, {"tidemark.io/ended-tasks": "{}"}, dict.fromkeys((*asked, "tidemark.io/ended-tasks"))):
+                self.held(self.patch({"metadata": {"annotations": annotations}}, MERGE), "node-condition", "tidemark.io/yarn-reclaim and tidemark.io/ended-tasks alone")
+        for annotations in (asked, {"tidemark.io/yarn-reclaim": "{ }"}, {"tidemark.io/ended-tasks": "{}"}, dict.fromkeys((*asked, "tidemark.io/ended-tasks"))):
             must(self.patch({"metadata": {"annotations": annotations}}, MERGE))
         self.assertEqual({**before, "managedFields": 0, "resourceVersion": 0}, {**self.node()["metadata"], "managedFields": 0, "resourceVersion": 0})
 

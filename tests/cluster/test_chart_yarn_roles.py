@@ -102,7 +102,7 @@ class YarnOperatorsRole(ChartRoles):
         }.items():
             with self.subTest(what):
                 self.assertIn("the YARN operator may change", refusal(body))
-        own_words = {THIRD_PARTY: '{"allocations":[]}', "tidemark.io/yarn-book": "{}", "tidemark.io/yarn-book-of": "a/b:1", "tidemark.io/yarn-book-renewed": "1", "tidemark.io/yarn-taken-back": "{}", "tidemark.io/yarn-given-back": "{}"}
+        own_words = {THIRD_PARTY: '{"allocations":[]}', "tidemark.io/yarn-book": "{}", "tidemark.io/yarn-book-of": "a/b:1", "tidemark.io/yarn-book-renewed": "1", "tidemark.io/yarn-reclaim-answer": "{}", "tidemark.io/yarn-preempted": "{}"}
         for annotations in (own_words, dict.fromkeys(own_words)):
             colocation.must(own.request("PATCH", node, {"metadata": {"annotations": annotations}}, content=MERGE))
 

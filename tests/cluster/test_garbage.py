@@ -55,10 +55,10 @@ SHAPED = {
     "tidemark.io/yarn-book": ['{"schema":1,"generation":1,"confirmed":{"kubernetes.io/batch-cpu":"%s"}}' % each for each in AMOUNTS],
     "tidemark.io/yarn-offer": ['{"schema":1,"generation":1,"resources":{"kubernetes.io/batch-cpu":"%s"}}' % each for each in AMOUNTS]
     + ['{"schema":1,"generation":1,"resources":{},"upTo":{},%s}' % each for each in ('"reclaim":[{"class":7}]', '"drainBy":"soon"')],
-    "tidemark.io/yarn-take-back": ['{"schema":1,"generation":1,"containers":[7]}'],
+    "tidemark.io/yarn-reclaim": ['{"schema":1,"generation":1,"containers":[7]}'],
     "tidemark.io/ended-tasks": ['{"schema":1,"ends":[{"at":"soon","evicted":1}]}', '{"schema":1,"ends":[{"at":"2026-03-01T02:00:00Z","evicted":1e9}]}'],
-    "tidemark.io/yarn-given-back": ['{"schema":1,"ends":[{"at":"soon","evicted":1}]}', '{"schema":1,"ends":[{"at":"2026-03-01T02:00:00Z","evicted":-1}]}'],
-    "tidemark.io/yarn-taken-back": ['{"schema":1,"generation":1,"gone":[],"stayed":[],"keepMiB":-1}'],
+    "tidemark.io/yarn-preempted": ['{"schema":1,"ends":[{"at":"soon","evicted":1}]}', '{"schema":1,"ends":[{"at":"2026-03-01T02:00:00Z","evicted":-1}]}'],
+    "tidemark.io/yarn-reclaim-answer": ['{"schema":1,"generation":1,"gone":[],"stayed":[],"keepMiB":-1}'],
     "tidemark.io/oversold": ['{"schema":1,"since":7}', '{"schema":2}'],
     "tidemark.io/capacity-epoch": ["-1", "99999999999999999999", "1.5"],
 }

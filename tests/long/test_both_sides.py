@@ -108,7 +108,7 @@ class BothSides(OnASharedNode):
 
     # -- the two directions
 
-    def pods_give_way_to_spark(self) -> None:
+    def pods_are_reclaimed_for_spark(self) -> None:
         """Spark lacks a part of two of three pods, beyond the idle memory."""
         begin = time.monotonic()
         wanted = MASTER_MIB + SLEEPERS * TASK_MIB
@@ -152,7 +152,7 @@ class BothSides(OnASharedNode):
     def test_each_side_is_reclaimed_for_more_timely_work_of_the_other(self):
         looking = LookingOn(self.yarn.configuration, CORE_PART, lag_s=10)
         self.addCleanup(looking.end)
-        self.pods_give_way_to_spark()
+        self.pods_are_reclaimed_for_spark()
         self.node.end(sorted(self.names() & set(TRANSCODE)))  # the last one is complete
         self.spark_gives_way_to_a_pod()
         # Spark wants its containers back, but no task is less timely: it waits, and nothing moves.

@@ -37,7 +37,7 @@ class WithContainers(unittest.TestCase):
         job = cls.yarn.submit("sleep 1000", containers=count, memory_mib=TASK_MIB, master_memory_mib=MASTER_MIB)
         own = f"_{job.id.removeprefix('application_')}_"
         until("its containers run their commands", lambda: sum(len(cls.node.processes(each)) == 2 for each in cls.running() if own in each) == 1 + count)
-        until("the master has given back what it was given beyond that", cls.is_settled)
+        until("the master has returned the excess", cls.is_settled)
         return job
 
     @classmethod
@@ -46,9 +46,9 @@ class WithContainers(unittest.TestCase):
         return cls.node.seen()["numContainers"] == len(cls.running())
 
     def setUp(self):
-        self.addCleanup(self.give_back)
+        self.addCleanup(self.restore_total)
 
-    def give_back(self) -> None:
+    def restore_total(self) -> None:
         """The whole total, with a timeout that clears the one of a case."""
         self.set_total(SITE.memory_mib, SITE.vcores, NEVER_MS)
         until("what has ended is off the books", self.is_settled)
@@ -57,8 +57,8 @@ class WithContainers(unittest.TestCase):
         self.assertEqual(200, self.rm.update_total(self.node.id, memory_mib, vcores, over_commit_ms).status)
         until(f"{memory_mib} MiB and {vcores} cores", lambda: self.node.total() == (memory_mib, vcores))
 
-    def shrink(self, over_commit_ms: int = -1) -> str:
-        """Shrinks the total until one container must go; returns that one: the newest."""
+    def lower_total(self, over_commit_ms: int = -1) -> str:
+        """Lowers the total until one container must go; returns that one: the newest."""
         newest = self.tasks()[-1]  # read first: it may end at once
         self.set_total(self.node.seen()["usedMemoryMB"] - TASK_MIB, SITE.vcores, over_commit_ms)
         return newest
@@ -115,10 +115,10 @@ class Signals:
         os.kill(first, signal.SIGTERM)
         self.assertEqual(TERMINATED, self.job.wait_told(container).status)
 
-    def test_a_total_shrunk_with_timeout_0_takes_precedence_over_a_kill(self):
+    def test_a_total_lowered_with_timeout_0_takes_precedence_over_a_kill(self):
         """The ResourceManager has ended it, and ignores later reports: a kill only saves the time until the node acts."""
         before = self.preempted()
-        container = self.shrink(over_commit_ms=0)
+        container = self.lower_total(over_commit_ms=0)
         self.kill(container)
         self.assertEqual(PREEMPTED, self.job.wait_told(container))
         self.assertEqual(before + 1, self.preempted())
@@ -138,20 +138,20 @@ class Default(Signals, WithContainers):
 
     def test_a_timeout_ends_the_newest_when_it_is_over(self):
         started = time.monotonic()
-        container = self.shrink(over_commit_ms=GRACE_MS)
+        container = self.lower_total(over_commit_ms=GRACE_MS)
         self.assertEqual(PREEMPTED, self.job.wait_told(container))
         self.assertGreaterEqual(time.monotonic() - started, GRACE_MS / 1000)
 
     def test_one_that_is_killed_within_the_timeout_is_reported_as_137(self):
         before, grace_ms = self.preempted(), self.grace_ms()
-        container = self.shrink(over_commit_ms=grace_ms)
+        container = self.lower_total(over_commit_ms=grace_ms)
         self.kill(container)
         self.assertEqual(KILLED, self.job.wait_told(container).status)
         self.assert_stays(self.running(), grace_ms - GRACE_MS)  # the rest fits
         self.assertEqual(before, self.preempted())
 
     def test_a_timeout_is_cut_short_by_timeout_0_only_with_another_total(self):
-        container = self.shrink(over_commit_ms=LONG_MS)
+        container = self.lower_total(over_commit_ms=LONG_MS)
         memory, vcores = self.node.total()
         running = self.running()
         self.set_total(memory, vcores, over_commit_ms=0)
@@ -164,20 +164,20 @@ class Default(Signals, WithContainers):
     def test_returned_capacity_within_the_timeout_ends_no_container(self):
         grace_ms = self.grace_ms()
         running = self.running()
-        self.shrink(over_commit_ms=grace_ms)
+        self.lower_total(over_commit_ms=grace_ms)
         self.set_total(SITE.memory_mib, SITE.vcores)
         self.assert_stays(running, grace_ms - GRACE_MS)
 
     def test_a_timeout_remains_after_returned_capacity_until_another_replaces_it(self):
         """A timeout of -1 does not replace another."""
-        self.shrink(over_commit_ms=0)
+        self.lower_total(over_commit_ms=0)
         self.set_total(SITE.memory_mib, SITE.vcores)
         until("it is off the books", self.is_settled)
-        container = self.shrink()
+        container = self.lower_total()
         self.assertEqual(PREEMPTED, self.job.wait_told(container))
-        self.give_back()
+        self.restore_total()
         running = self.running()
-        self.shrink()
+        self.lower_total()
         self.assert_stays(running)
         self.assertEqual(-TASK_MIB, self.node.seen()["availMemoryMB"])
 
@@ -215,7 +215,7 @@ class Forgetting(WithContainers):
                 self.set_total(SITE.memory_mib, SITE.vcores)
                 type(self).job = self.start(1)
                 running = self.running()
-                self.shrink()
+                self.lower_total()
                 self.assert_stays(running)
 
 
@@ -239,7 +239,7 @@ class InGroups(Signals, WithContainers):
         (frozen / "freezer.state").write_text("FROZEN")
         until("it is frozen", lambda: (frozen / "freezer.state").read_text().strip() == "FROZEN")
         used, running = self.node.seen()["usedMemoryMB"], self.running()
-        self.assertEqual(container, self.shrink(over_commit_ms=0))
+        self.assertEqual(container, self.lower_total(over_commit_ms=0))
         self.assertEqual(PREEMPTED, self.job.wait_told(container))
         until("the node ends it", lambda: self.state(container) == "KILLING")
         self.assert_stays(running[:-1])  # no other container must end for its resources

@@ -25,7 +25,7 @@ class Orders(EachAnew):
     def asked_back(self, pods_kept: int, reason: str) -> None:
         """Reclaims from transcode, with all thresholds off."""
         amounts = lambda pods: {f"kubernetes.io/{name}": str(pods * amount) for name, amount in BATCH.items()}
-        shown = {"class": "transcode", "giveBack": amounts(2 - pods_kept), "keep": amounts(pods_kept), "reason": reason}
+        shown = {"class": "transcode", "amount": amounts(2 - pods_kept), "keep": amounts(pods_kept), "reason": reason}
         self.say({"enable": False}, reclaim={"generation": 10 - pods_kept, "classes": [shown]})
 
     def test_a_class_is_reclaimed_down_to_its_kept_amount_and_no_other(self):

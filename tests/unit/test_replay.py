@@ -99,7 +99,7 @@ class Replay(unittest.TestCase):
         name = bytes([len(node)]) + node.encode()
         return max(i for i, payload in enumerate(self.payloads) if payload[0] == DECISION and name in payload[:40])
 
-    def shrink(self, place: int) -> None:
+    def remove_core(self, place: int) -> None:
         """The node in the record gets 31 cores instead of 32: capacity and allocatable."""
         self.assertIn(varint(32000), self.payloads[place])
         self.payloads[place] = self.payloads[place].replace(varint(32000), varint(31000), 1)
@@ -123,7 +123,7 @@ class Replay(unittest.TestCase):
 
     def test_a_byte_that_matters_is_a_difference_in_its_fields(self):
         """The line was at 60 %: 19.2 of 32 cores, 18.6 of 31; the system used 2 and a pod 2."""
-        self.shrink(self.last_of("previous-plain"))
+        self.remove_core(self.last_of("previous-plain"))
         code, text = self.replay("-o", "json")
         self.assertEqual(1, code)
         shown = json.loads(text)
@@ -148,7 +148,7 @@ class Replay(unittest.TestCase):
         self.assertEqual((START, varint(9) + varint(7)), (start[0], start[1:3]), "schema and policy of its writer")
         self.payloads[0] = start[:2] + varint(policy) + start[3:]
         self.assertEqual(0, self.replay()[0])
-        self.shrink(self.last_of("previous-plain"))
+        self.remove_core(self.last_of("previous-plain"))
         code, text = self.replay()
         self.assertEqual(1, code)
         self.assertIn(f"1 of them were made by policy {policy}, which is this program's: the same should have come out. Please report it", text)

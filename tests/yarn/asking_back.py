@@ -8,7 +8,7 @@ from support.yarn import End, Job, Yarn, until
 from yarn.operating import NODE_ID, SITE, Operating, origin
 
 HOLD_S = 5
-TAKE_BACK, TAKEN_BACK = "tidemark.io/yarn-take-back", "tidemark.io/yarn-taken-back"
+RECLAIM, ANSWER = "tidemark.io/yarn-reclaim", "tidemark.io/yarn-reclaim-answer"
 MASTER_MIB, TASK_MIB, TASKS = 256, 512, 3
 PREEMPTED = End(-102, "Container preempted by scheduler")
 
@@ -48,12 +48,12 @@ class AskingBack(Operating):
         return sorted(each["id"] for each in self.nms[0].containers() if each["state"] == "RUNNING")
 
     def answer(self) -> dict:
-        return json.loads(self.annotation("yarn-0", TAKEN_BACK) or "{}")
+        return json.loads(self.annotation("yarn-0", ANSWER) or "{}")
 
     def ask_back(self, generation: int, container: str, asked_in_s: float) -> None:
         """As the agent of a node does, by the agent's clock."""
         asked = {"generation": generation, "containers": [container], "reason": "TM-EVICT-001", "asked": in_seconds(asked_in_s), "holdSeconds": HOLD_S}
-        self.annotate("yarn-0", {TAKE_BACK: json.dumps({"schema": 1, **asked})})
+        self.annotate("yarn-0", {RECLAIM: json.dumps({"schema": 1, **asked})})
 
     def wait_answer(self, generation: int, operator: Component) -> dict:
         return wait_for(lambda: (answer := self.answer()).get("generation") == generation and answer, f"an answer to {generation}", operator)

@@ -17,7 +17,7 @@ from yarn.operating import NODE_ID, origin
 A_STEP = 0.022  # of the machine's memory: the threshold is the use in whole percents, and the goal is one below
 # The manager only observes, the test sets the node's offer; YARN's operator also reads these settings.
 OBSERVED = {"schema": 1, "mode": {"capacity": "observe", "nodeSlo": "observe", "agent": "enforce", "yarn": "enforce"}, "rollout": {"pace": "at-once"}, "evictions": {"backOff": "2m", "breaker": {"atLeast": 1, "ratePercent": 1}}}
-TAKE_BACK, TAKEN_BACK = "tidemark.io/yarn-take-back", "tidemark.io/yarn-taken-back"
+RECLAIM, ANSWER = "tidemark.io/yarn-reclaim", "tidemark.io/yarn-reclaim-answer"
 
 
 class WithOperator(OnASharedNode):
@@ -31,14 +31,14 @@ class WithOperator(OnASharedNode):
     def setUp(self):
         super().setUp()
         self.annotate({NODE_ID: self.nm.id, **origin(self.VCORE_MILLI * self.SITE.vcores, self.SITE.memory_mib)})
-        self.addCleanup(self.annotate, {NODE_ID: None, TAKE_BACK: None, TAKEN_BACK: None})
+        self.addCleanup(self.annotate, {NODE_ID: None, RECLAIM: None, ANSWER: None})
         self.doors = Doors(self.yarn.rm, Path(self.enterContext(tempfile.TemporaryDirectory(prefix="tidemark-audit-"))))
         self.operator = Component(
             "yarn-operator", *self.doors.flags, "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"], "--hadoop-conf-dir", str(self.yarn.configuration), "--leader-elect=false",
             "--metrics-addr=127.0.0.1:0", f"--millicores-per-vcore={self.VCORE_MILLI}",
         )
         self.addCleanup(self.operator.stop)
-        wait_for(lambda: TAKEN_BACK in self.annotations(), "an operator that acknowledges", self.operator)
+        wait_for(lambda: ANSWER in self.annotations(), "an operator that acknowledges", self.operator)
 
     def start_manager(self) -> Component:
         must(API.request("POST", "/api/v1/namespaces", {"metadata": {"name": "koordinator-system"}}), 201, 409)

@@ -8,7 +8,7 @@ import unittest
 from cluster.colocation import must
 from cluster.tidemark_process import wait_for
 from support.yarn import until
-from yarn.asking_back import HOLD_S, MASTER_MIB, PREEMPTED, TAKEN_BACK, TASK_MIB, TASKS, AskingBack, in_seconds
+from yarn.asking_back import ANSWER, HOLD_S, MASTER_MIB, PREEMPTED, TASK_MIB, TASKS, AskingBack, in_seconds
 from yarn.operating import ELECTION, LEASE, POLL_S
 
 AHEAD_S, BEHIND_S = 3600, -3600
@@ -65,7 +65,7 @@ class Clocks(AskingBack):
             self.assertEqual(([newest], []), ((answer := self.wait_answer(generation, operator))["gone"], answer["stayed"]))
             self.assertEqual(PREEMPTED, job.wait_told(newest))
             self.wait_total(0, 3072, 4, operator)
-            self.right_again(f"a container is taken back for a clock that is off by {off_s} s, and {HOLD_S} s are held", asked)
+            self.right_again(f"a container is reclaimed for a clock that is off by {off_s} s, and {HOLD_S} s are held", asked)
             until("it is gone", lambda: newest not in self.running())
 
     def test_requests_older_than_the_operator_are_refused_if_clocks_differ(self):
@@ -82,7 +82,7 @@ class Clocks(AskingBack):
 
     def test_no_hold_lasts_until_an_absurd_time(self):
         """Left by an earlier operator on a machine with a different clock."""
-        left = lambda in_s: {TAKEN_BACK: json.dumps({"schema": 1, "generation": 1, "gone": [], "stayed": [], "keepMiB": 512, "until": in_seconds(in_s)})}
+        left = lambda in_s: {ANSWER: json.dumps({"schema": 1, "generation": 1, "gone": [], "stayed": [], "keepMiB": 512, "until": in_seconds(in_s)})}
         self.annotate("yarn-0", left(60))
         operator = self.begin()
         wait_for(lambda: self.nms[0].total()[0] == 512, "the held-back total", operator)

@@ -71,33 +71,33 @@ class ExplainAndCheck(unittest.TestCase):
     def test_a_drain_and_the_hold_after_an_eviction(self):
         soon = (datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=90)).strftime("%Y-%m-%dT%H:%M:%S.000000Z")
         taken = {"schema": 1, "generation": 3, "gone": ["container_1_0001_01_000002"], "stayed": [], "keepMiB": 512, "until": soon}
-        self.annotate({"tidemark.io/yarn-offer": json.dumps({**OFFER, "drainBy": soon}), "tidemark.io/yarn-taken-back": json.dumps(taken)})
+        self.annotate({"tidemark.io/yarn-offer": json.dumps({**OFFER, "drainBy": soon}), "tidemark.io/yarn-reclaim-answer": json.dumps(taken)})
         text = self.explain()
         self.assertIn("YARN is to have 512 MiB and 2 vcores\n  the amount reclaimed on the node is not yet offered to YARN again [TM-YARN-015]", text)
         self.assertRegex(text, rf"(?m)^  beyond it YARN's work +ends at {soon[:19]}Z$")
-        self.assertRegex(text, rf"(?m)^  held back +no more than 512 MiB until {soon[:19]}Z: containers were taken back$")
+        self.assertRegex(text, rf"(?m)^  held back +no more than 512 MiB until {soon[:19]}Z: containers were reclaimed$")
         told = json.loads(self.explain(NODE, "-o", "json"))
         self.assertEqual((f"{soon[:19]}Z", {"keepMiB": 512, "until": f"{soon[:19]}Z"}, "TM-YARN-015"), (told["drains"], told["heldBack"], told["why"]["id"]))
-        self.annotate({"tidemark.io/yarn-offer": json.dumps(OFFER), "tidemark.io/yarn-taken-back": "so"})
+        self.annotate({"tidemark.io/yarn-offer": json.dumps(OFFER), "tidemark.io/yarn-reclaim-answer": "so"})
         told = json.loads(self.explain(NODE, "-o", "json"))
         self.assertEqual(({"memoryMiB": 1024, "vcores": 2}, None, None), (told["total"], told.get("drains"), told.get("heldBack")))
-        self.assertIn("tidemark.io/yarn-taken-back: ", told["notes"][0])
+        self.assertIn("tidemark.io/yarn-reclaim-answer: ", told["notes"][0])
 
     def test_reclaim_from_yarn_is_shown(self):
         amounts = {"kubernetes.io/batch-cpu": "1k", "kubernetes.io/batch-memory": "512Mi"}
-        reclaim = [{"class": "etl", "giveBack": amounts, "keep": amounts, "reason": "TM-LEDGER-009"}]
+        reclaim = [{"class": "etl", "amount": amounts, "keep": amounts, "reason": "TM-LEDGER-009"}]
         self.annotate({"tidemark.io/yarn-offer": json.dumps({**OFFER, "reclaim": reclaim})})
-        self.assertRegex(self.explain(), r"(?m)^  is to give back +etl, down to 1000m, 536870912 \(512\.0 MiB\) \[TM-LEDGER-009\]$")
+        self.assertRegex(self.explain(), r"(?m)^  must return +etl, down to 1000m, 536870912 \(512\.0 MiB\) \[TM-LEDGER-009\]$")
         asked = {"cpuMilli": 1000, "memoryBytes": 512 * 2**20}
-        self.assertEqual([{"class": "etl", "giveBack": asked, "keep": asked, "reason": "TM-LEDGER-009"}], json.loads(self.explain(NODE, "-o", "json"))["reclaim"])
+        self.assertEqual([{"class": "etl", "amount": asked, "keep": asked, "reason": "TM-LEDGER-009"}], json.loads(self.explain(NODE, "-o", "json"))["reclaim"])
         self.assertRegex(self.explain(), r"(?m)^  its hour +no grant: 2 an hour of each node, 0 used here$")
         now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.000000Z")
-        self.annotate({"tidemark.io/yarn-given-back": json.dumps({"schema": 1, "ends": [{"at": now, "class": "etl", "evicted": 2}]})})
+        self.annotate({"tidemark.io/yarn-preempted": json.dumps({"schema": 1, "ends": [{"at": now, "class": "etl", "evicted": 2}]})})
         self.assertRegex(self.explain(), r"(?m)^  its hour +no grant: 2 an hour of each node, 2 used here; the rest waits: .* \[TM-EVICT-012\]$")
         hour = json.loads(self.explain(NODE, "-o", "json"))["reclaimHour"]
-        self.assertEqual((2, 2, 0, "TM-EVICT-012"), (hour["givenBackHere"], hour["givenBackInPool"], hour["left"], hour["why"]["id"]))
-        self.annotate({"tidemark.io/yarn-offer": json.dumps(OFFER), "tidemark.io/yarn-given-back": None})
-        self.assertNotIn("is to give back", self.explain())
+        self.assertEqual((2, 2, 0, "TM-EVICT-012"), (hour["preemptedHere"], hour["preemptedInPool"], hour["left"], hour["why"]["id"]))
+        self.annotate({"tidemark.io/yarn-offer": json.dumps(OFFER), "tidemark.io/yarn-preempted": None})
+        self.assertNotIn("must return", self.explain())
         self.assertNotIn("its hour", self.explain())
 
     def test_problems_and_unknown_facts_are_shown(self):

@@ -214,7 +214,7 @@ class Operator(Operating):
         before = {each["id"] for each in nm.containers() if each["state"] == "RUNNING"}
         one, rest = {"kubernetes.io/batch-cpu": "1k", "kubernetes.io/batch-memory": "0"}, nm.seen()["usedVirtualCores"] - 1
         keep = {"kubernetes.io/batch-cpu": str(1000 * rest), "kubernetes.io/batch-memory": "3Gi"}
-        asked = [{"class": "", "giveBack": one, "keep": keep, "reason": "TM-LEDGER-009"}]
+        asked = [{"class": "", "amount": one, "keep": keep, "reason": "TM-LEDGER-009"}]
         self.annotate(f"yarn-{number}", {
             OFFER: json.dumps({**offer, "generation": 3, "upTo": offer["resources"], "reclaim": asked}),
         })

@@ -10,7 +10,7 @@ import unittest
 
 from cluster.tidemark_process import wait_for
 from support.yarn import until
-from yarn.preempting import TAKEN_BACK, WithOperator
+from yarn.preempting import ANSWER, WithOperator
 from yarn.sharing import API, MASTER_MIB, TASK_MIB, TERMINATED, offline, tearDownModule  # noqa: F401
 
 ALONE = "evicts by the memory in use on the machine, which must be steady"
@@ -55,12 +55,12 @@ class Preemption(WithOperator):
         self.assertEqual((1, 0), (job.report()["numNonAMContainerPreempted"], job.report()["numAMContainerPreempted"]))
         self.assertEqual("TM-EVICT-022", self.loss_of(gone[0])["ended"])
         self.assertEqual(1, self.evictions("TM-EVICT-022"))
-        answer = json.loads(self.annotations()[TAKEN_BACK])
+        answer = json.loads(self.annotations()[ANSWER])
         self.assertEqual(([gone[0]], []), (answer["gone"], answer["stayed"]))
         # The rest is held back, so that no new container takes its place at once.
         self.assertEqual(answer["keepMiB"], self.nm.total()[0])
         self.assertEqual(2 * TASK_MIB + MASTER_MIB, answer["keepMiB"])
-        self.assertEqual(1, self.operator.metrics()["tidemark_yarn_operator_taken_back_total"])
+        self.assertEqual(1, self.operator.metrics()["tidemark_yarn_operator_agent_preempted_total"])
         self.assertIn("TM-YARN-014", self.operator.log)
         # The manager gets it from the agent: the pool has one of one evictions, and the node backs off.
         wait_for(lambda: self.evicted(job.id) == 1, "a report of the agent", self.agent)

@@ -176,7 +176,7 @@ class Jobs(WithOneNode):
         self.assertIn("maximum allowed allocation=<memory:0, vCores:0>", refused.text)
         self.assertEqual(404, self.rm.ask(f"/ws/v1/cluster/apps/{new}").status)
 
-    def test_shrinking_below_the_use_without_a_timeout_kills_nothing(self):
+    def test_lowering_a_total_below_the_use_without_a_timeout_kills_nothing(self):
         job = self.start_job(2)
         self.set_total(300, 1)
         time.sleep(HEARTBEATS_S)
@@ -202,7 +202,7 @@ class Jobs(WithOneNode):
         self.assertNotIn(may_be_preempted(oldest), proxy.recorded(), "the rest fits")
         self.assertEqual((3, "RUNNING"), (self.running(), job.state))
 
-    def test_shrinking_with_timeout_0_kills_the_newest_until_the_rest_fits(self):
+    def test_lowering_a_total_with_timeout_0_kills_the_newest_until_the_rest_fits(self):
         job = self.start_job(2)
         newest = max(container["id"] for container in self.node.containers())
         self.set_total(MASTER_MIB + TASK_MIB, 2, over_commit_ms=0)

@@ -67,18 +67,18 @@ void count(EvictionBook& book, const TaskEnd& end, base::WallTime when, base::Wa
   add(book.jobs[job], index_of(when, kSlot), one);
 }
 
-void count_given_back(EvictionBook& book, std::string_view pool, std::int64_t tasks, base::WallTime when,
-                      base::WallTime now) {
+void count_preempted(EvictionBook& book, std::string_view pool, std::int64_t tasks, base::WallTime when,
+                     base::WallTime now) {
   when = std::min(when, now);
   if (now - when >= kMinutesKept || pool.empty() || tasks <= 0) return;
   const std::string name = cut(pool);
-  if (!book.given_back.contains(name) && book.given_back.size() >= kPoolSeriesMax) return;
-  add(book.given_back[name], index_of(when, kMinute), {tasks, 0});
+  if (!book.preempted.contains(name) && book.preempted.size() >= kPoolSeriesMax) return;
+  add(book.preempted[name], index_of(when, kMinute), {tasks, 0});
 }
 
 void forget_old(EvictionBook& book, base::WallTime now) {
   forget(book.minutes, kMinute, kMinutesKept, now);
-  forget(book.given_back, kMinute, kMinutesKept, now);
+  forget(book.preempted, kMinute, kMinutesKept, now);
   forget(book.classes, kSlot, kDayKept, now);
   forget(book.jobs, kSlot, kDayKept, now);
   if (book.jobs.size() < kJobSeriesMax) book.left_out = 0;
@@ -93,14 +93,14 @@ Ended lately(const EvictionBook& book, std::string_view pool, base::Duration win
   return sum(at->second, from, index_of(now, kMinute));
 }
 
-std::int64_t given_back_lately(const EvictionBook& book, std::string_view pool, base::WallTime now) {
-  const auto at = book.given_back.find(pool);
-  if (at == book.given_back.end()) return 0;
+std::int64_t preempted_lately(const EvictionBook& book, std::string_view pool, base::WallTime now) {
+  const auto at = book.preempted.find(pool);
+  if (at == book.preempted.end()) return 0;
   return sum(at->second, index_of(now + -kMinutesKept, kMinute), index_of(now, kMinute)).evicted;
 }
 
 std::int64_t used_of_hour(const EvictionBook& book, std::string_view pool, base::WallTime now) {
-  return lately(book, pool, kMinutesKept, {}, now).evicted + given_back_lately(book, pool, now);
+  return lately(book, pool, kMinutesKept, {}, now).evicted + preempted_lately(book, pool, now);
 }
 
 Ended of_day(const EvictionBook& book, std::string_view pool, std::string_view work_class, base::WallTime now) {

@@ -60,7 +60,7 @@ struct EvictionBook {
   std::map<PoolAnd, Series> jobs;  // evictions alone
   // By pool, minutes, as evicted: work that YARN's operator evicted for more timely work. It uses up the pool's hour as
   // evictions do, but it does not show that too much was sold, so it is in no rate.
-  std::map<std::string, Series, std::less<>> given_back;
+  std::map<std::string, Series, std::less<>> preempted;
   std::int64_t left_out = 0;  // evictions of jobs beyond kJobSeriesMax
   base::WallTime until;       // tasks that ended up to here are counted
   bool operator==(const EvictionBook&) const = default;
@@ -76,8 +76,8 @@ struct TaskEnd {
 
 // A `when` later than `now` counts as `now`; one older than the kept time is dropped.
 void count(EvictionBook& book, const TaskEnd& end, base::WallTime when, base::WallTime now);
-void count_given_back(EvictionBook& book, std::string_view pool, std::int64_t tasks, base::WallTime when,
-                      base::WallTime now);
+void count_preempted(EvictionBook& book, std::string_view pool, std::int64_t tasks, base::WallTime when,
+                     base::WallTime now);
 // Drops what is older than the kept time. If the clock was set back, also drops slots in its future.
 void forget_old(EvictionBook& book, base::WallTime now);
 
@@ -85,7 +85,7 @@ void forget_old(EvictionBook& book, base::WallTime now);
 Ended lately(const EvictionBook& book, std::string_view pool, base::Duration window, base::WallTime since,
              base::WallTime now);
 // What used up the last hour: evicted and given back.
-std::int64_t given_back_lately(const EvictionBook& book, std::string_view pool, base::WallTime now);
+std::int64_t preempted_lately(const EvictionBook& book, std::string_view pool, base::WallTime now);
 std::int64_t used_of_hour(const EvictionBook& book, std::string_view pool, base::WallTime now);
 // Of the last day: of one class, or of the whole pool.
 Ended of_day(const EvictionBook& book, std::string_view pool, std::string_view work_class, base::WallTime now);

@@ -37,9 +37,9 @@ class BudgetScenario {
       const auto many = *base::parse_int(words.next());
       const std::string job = words.empty() ? "" : words.next();
       count(book_, {name, "spark", job, verb == "evicted", many}, now_, now_);
-    } else if (verb == "gave-back") {  // gave-back POOL COUNT: YARN work evicted for more timely work
+    } else if (verb == "preempted") {  // preempted POOL COUNT: YARN work evicted for more timely work
       const std::string name = words.next();
-      count_given_back(book_, name, *base::parse_int(words.next()), now_, now_);
+      count_preempted(book_, name, *base::parse_int(words.next()), now_, now_);
     } else if (verb == "resume") {
       requests_.push_back({cat("r", ++asked_), words.next(), "", now_});
     } else if (verb == "restart") {  // only what is stored is left
@@ -285,22 +285,22 @@ TEST(EvictionBook, CountsTasksAtTheirEndTime) {
   EXPECT_EQ(of_job(book.jobs.at({"night", "j"}), kStart).day, 3);
 }
 
-TEST(EvictionBook, TasksGivenBackByYarnCountInTheHourAndNotInTheRate) {
+TEST(EvictionBook, PreemptedContainersCountInTheHourAndNotInTheRate) {
   EvictionBook book;
   count(book, {"night", "spark", "j", true}, kStart, kStart);
-  count_given_back(book, "night", 3, kStart + -minutes(59), kStart);
-  count_given_back(book, "night", 5, kStart + -minutes(61), kStart);  // too long ago
-  count_given_back(book, "night", -5, kStart, kStart);
-  count_given_back(book, "day", 2, kStart + hours(3), kStart);  // a wrong clock: counts now
+  count_preempted(book, "night", 3, kStart + -minutes(59), kStart);
+  count_preempted(book, "night", 5, kStart + -minutes(61), kStart);  // too long ago
+  count_preempted(book, "night", -5, kStart, kStart);
+  count_preempted(book, "day", 2, kStart + hours(3), kStart);  // a wrong clock: counts now
   EXPECT_EQ(used_of_hour(book, "night", kStart), 4);
-  EXPECT_EQ(given_back_lately(book, "day", kStart), 2);
+  EXPECT_EQ(preempted_lately(book, "day", kStart), 2);
   EXPECT_EQ(lately(book, "night", hours(1), {}, kStart), (Ended{1, 0}));
   EXPECT_EQ(of_day(book, "night", kStart), (Ended{1, 0}));
   const auto again = decode_counts(encode_counts(book));
   ASSERT_TRUE(again) << again.error().message;
-  EXPECT_EQ(again->given_back, book.given_back);
+  EXPECT_EQ(again->preempted, book.preempted);
   forget_old(book, kStart + hours(2));
-  EXPECT_TRUE(book.given_back.empty());
+  EXPECT_TRUE(book.preempted.empty());
 }
 
 TEST(StoredBudgets, OperatorGrantsRoundTrip) {

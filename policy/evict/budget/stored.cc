@@ -299,7 +299,7 @@ std::string written(const EvictionBook& book) {
   write_all(json, "classes", "class", book.classes);
   write_all(json, "jobs", "job", book.jobs);
   write_minutes(json, "minutes", book.minutes);
-  write_minutes(json, "givenBack", book.given_back);
+  write_minutes(json, "preempted", book.preempted);
   json.end_object();
   return out;
 }
@@ -333,7 +333,7 @@ Result<EvictionBook> decode_counts(std::string_view text) {
   TM_TRY_VOID(read_all(value, "classes", "class", kClassSeriesMax + kPoolSeriesMax, book.classes));
   TM_TRY_VOID(read_all(value, "jobs", "job", kJobSeriesMax, book.jobs));
   TM_TRY_VOID(read_minutes(value, "minutes", book.minutes));
-  TM_TRY_VOID(read_minutes(value, "givenBack", book.given_back));
+  TM_TRY_VOID(read_minutes(value, "preempted", book.preempted));
   return book;
 }
 

@@ -213,7 +213,7 @@ std::vector<model::Reclaim> told(const std::vector<ClassReclaim>& reclaim) {
   std::vector<model::Reclaim> out;
   for (const auto& each : reclaim) {
     if (out.size() == model::kReclaimClassesMax) break;
-    out.push_back({each.work_class, each.give_back, each.keep, std::string(model::reason_id(each.reason))});
+    out.push_back({each.work_class, each.amount, each.keep, std::string(model::reason_id(each.reason))});
   }
   return out;
 }

@@ -240,7 +240,7 @@ TEST(Books, PublishesReclaimAgainWhenItChanges) {
   EXPECT_EQ(before[0].reason, "TM-LEDGER-009");
   EXPECT_EQ(before[1].work_class, "training");
   auto after = before;
-  after[0].give_back = of(5, 5);
+  after[0].amount = of(5, 5);
   after[0].keep = of(1010, 1990);
   EXPECT_FALSE(worth_telling(before, after)) << "obeyed, and moved by a hundredth";
   after[0].keep.memory.value = 1979;

@@ -25,7 +25,7 @@ struct One {
   std::int64_t share_min = 0;
   std::int64_t share_max = 100;
   bool wants_more = false;
-  bool taken_back = false;
+  bool withdrawn = false;
   bool known = false;
   Amount held;
   std::vector<Claim::Less> less_timely{};  // the part that the other side's work may displace
@@ -87,7 +87,7 @@ Currency currency_of(const SideBook& book, const model::SideConfig& config, cons
 
 // What a withdrawn side holds stays until it is gone.
 bool pushed_out(const ClassSold& each, const SideBook& book, const SideBook& other) {
-  return !book.taken_back && other.wants_more && !other.taken_back && each.order < other.best_order;
+  return !book.withdrawn && other.wants_more && !other.withdrawn && each.order < other.best_order;
 }
 
 template <class Amount>
@@ -97,8 +97,8 @@ One<Amount> read(const SideBook& book, const model::SideConfig& config, const Si
   one.currency = currency_of(book, config, field);
   one.share_min = std::clamp<std::int64_t>(config.share_min_percent, 0, 100);
   one.share_max = std::clamp<std::int64_t>(config.share_max_percent, one.share_min, 100);
-  one.taken_back = book.taken_back;
-  one.wants_more = book.wants_more && !book.taken_back;
+  one.withdrawn = book.withdrawn;
+  one.wants_more = book.wants_more && !book.withdrawn;
   one.known = book.sold.has_value();
   one.told_now = one.real(book.told.*field.of + std::max(book.taken_off.*field.of, Amount{0}));
   // Work that takes the free part may count with the smallest percent.
@@ -193,9 +193,9 @@ SideTerms<Amount> shared_side(const One<Amount>& side, const One<Amount>& other,
     terms.real = left;
     terms.reason = Reason::kLedgerReclaim;
   }
-  if (side.taken_back) {
+  if (side.withdrawn) {
     terms.real = Amount{0};
-    terms.reason = Reason::kLedgerTakenBack;
+    terms.reason = Reason::kLedgerWithdrawn;
   }
   return terms;
 }
@@ -203,7 +203,7 @@ SideTerms<Amount> shared_side(const One<Amount>& side, const One<Amount>& other,
 // Idle capacity goes to the side that wants it; if both or neither do, by their smallest shares, else in halves.
 template <class Amount>
 Amount part_of_idle(const One<Amount>& side, const One<Amount>& other, Amount idle) {
-  if (side.taken_back || other.taken_back) return side.taken_back ? Amount{0} : idle;
+  if (side.withdrawn || other.withdrawn) return side.withdrawn ? Amount{0} : idle;
   if (side.wants_more != other.wants_more) return side.wants_more ? idle : Amount{0};
   return by_shares(side, other, idle);
 }
@@ -242,8 +242,8 @@ Due<Amount> strict_due(const One<Amount>& k, const One<Amount>& y, Amount origin
   due.yarn = std::clamp(due.yarn, y_kept, std::max(origin - k_kept, y_kept));
   due.kubernetes = std::min(due.kubernetes, part(origin, k.share_max, 100));
   due.yarn = std::min(due.yarn, part(origin, y.share_max, 100));
-  if (k.taken_back) due.kubernetes = Amount{0};
-  if (y.taken_back) due.yarn = Amount{0};
+  if (k.withdrawn) due.kubernetes = Amount{0};
+  if (y.withdrawn) due.yarn = Amount{0};
   // Both hold more than the origin (it dropped), or a guarantee took from the other: the side above its guarantee gives
   // way.
   if (due.kubernetes + due.yarn > origin) {
@@ -264,8 +264,8 @@ SideTerms<Amount> strict_side(const One<Amount>& side, const One<Amount>& other,
   const Amount free = std::max(origin - not_free, Amount{0});
   // A side that does not grow needs no confirmation: the due parts never exceed the origin.
   terms.real = std::min(due, std::max(free, side.told_now));
-  if (side.taken_back) {
-    terms.reason = Reason::kLedgerTakenBack;
+  if (side.withdrawn) {
+    terms.reason = Reason::kLedgerWithdrawn;
   } else if (terms.real < due) {
     terms.taken = not_free;
     terms.reason = Reason::kLedgerAwaitsOther;
@@ -332,7 +332,7 @@ void hand_down(Amount amount, const SideBook& book, const model::SideConfig& con
       reclaim.push_back({each->work_class, {}, held_by(book, each->work_class), Reason::kLedgerReclaim});
       at = reclaim.end() - 1;
     }
-    at->give_back.*field.of += taken;
+    at->amount.*field.of += taken;
     at->keep.*field.of = std::max(at->keep.*field.of - taken, Amount{0});
   }
 }

@@ -67,7 +67,7 @@ struct SideBook {
   model::Resources told;        // its last written offer
   model::Resources confirmed;   // the offer that it may act on; differs from `told` for a moment after a change
   bool wants_more = false;      // it has work that waits for capacity
-  bool taken_back = false;      // it is draining or off: it is offered nothing, what it holds still counts
+  bool withdrawn = false;       // it is draining or off: it is offered nothing, what it holds still counts
   std::int64_t best_order = 0;  // of the most timely class that waits on this side
   std::string waits_class{};    // its name; empty if it has none
   std::optional<model::Resources> waits_for{};  // the waiting amount; nullopt: unknown
@@ -105,7 +105,7 @@ struct SideTerms {
 // Work of a class that its side is to give back, in the currency of that side.
 struct ClassReclaim {
   std::string work_class;  // the name that the work carries; empty: work without a class
-  model::Resources give_back;
+  model::Resources amount;
   model::Resources keep;  // what the class may still hold: it is a target, so obeying twice gives the same as once
   model::Reason reason = model::Reason::kLedgerReclaim;
   bool operator==(const ClassReclaim&) const = default;

@@ -70,10 +70,10 @@ class LedgerScenario {
         book.wants_more = true;
       } else if (what == "content") {
         book.wants_more = false;
-      } else if (what == "taken-back") {
-        book.taken_back = true;
+      } else if (what == "withdrawn") {
+        book.withdrawn = true;
       } else if (what == "given-again") {
-        book.taken_back = false;
+        book.withdrawn = false;
       } else if (what == "sold") {
         sold(words.next(), book);
       } else if (what == "in-flight") {
@@ -132,10 +132,10 @@ class LedgerScenario {
     }
     return line;
   }
-  static void given_back(std::string_view name, const SidePlan& side, std::vector<std::string>& answers) {
+  static void reclaimed(std::string_view name, const SidePlan& side, std::vector<std::string>& answers) {
     for (const auto& each : side.reclaim) {
-      EXPECT_EQ(each.give_back.memory.value, each.give_back.cpu.value);
-      answers.push_back(cat("> ", name, " gives back ", each.give_back.cpu.value, "m of ",
+      EXPECT_EQ(each.amount.memory.value, each.amount.cpu.value);
+      answers.push_back(cat("> ", name, " returns ", each.amount.cpu.value, "m of ",
                             each.work_class.empty() ? "no class" : each.work_class, ", keeps ", each.keep.cpu.value,
                             "m [", model::reason_id(each.reason), "]"));
     }
@@ -145,8 +145,8 @@ class LedgerScenario {
     kubernetes_.told = plan.kubernetes.offer();
     yarn_.told = plan.yarn.offer();
     std::vector<std::string> answers{shown("kubernetes", plan.kubernetes.cpu), shown("yarn", plan.yarn.cpu)};
-    given_back("kubernetes", plan.kubernetes, answers);
-    given_back("yarn", plan.yarn, answers);
+    reclaimed("kubernetes", plan.kubernetes, answers);
+    reclaimed("yarn", plan.yarn, answers);
     return answers;
   }
 
@@ -186,7 +186,7 @@ SideBook any_book(std::mt19937_64& random) {
   book.told = cores(any_number(random));
   book.confirmed = cores(any_number(random));
   book.wants_more = random() % 2 == 0;
-  book.taken_back = random() % 6 == 0;
+  book.withdrawn = random() % 6 == 0;
   book.best_order = static_cast<std::int64_t>(random() % 4);
   book.waits_class = any_class(random);
   if (random() % 4 == 0) book.taken_off = cores(any_number(random));
@@ -229,9 +229,9 @@ TEST(LedgerProperty, AnyNumbersGiveAValidSplit) {
       ASSERT_GE(side->cpu.reclaim.value, 0);
       ASSERT_LE(side->cpu.real, ceiling);
       for (const auto& each : side->reclaim) {
-        ASSERT_GE(each.give_back.cpu.value, 0);
+        ASSERT_GE(each.amount.cpu.value, 0);
         ASSERT_GE(each.keep.cpu.value, 0);
-        ASSERT_GE(each.give_back.memory.value, 0);
+        ASSERT_GE(each.amount.memory.value, 0);
         ASSERT_GE(each.keep.memory.value, 0);
       }
       if (!config.class_aware) {
@@ -253,7 +253,7 @@ TEST(LedgerProperty, WithoutSettingsSharedLedgerIsKoordinators) {
     const auto yarn_sold = static_cast<std::int64_t>(random() % 100'000);
     SideBook kubernetes = any_book(random);
     SideBook yarn = any_book(random);
-    kubernetes.taken_back = yarn.taken_back = false;
+    kubernetes.withdrawn = yarn.withdrawn = false;
     yarn.sold = {{0, cores(yarn_sold)}};
     yarn.in_flight = {};
     const auto plan = split(cores(origin), kubernetes, yarn, model::LedgerConfig());
@@ -309,7 +309,7 @@ class StrictWorld {
     std::deque<std::int64_t> told{0};  // the newest last
     std::deque<std::int64_t> seen{0};  // what its master reported, the newest last
     std::int64_t acts_on = 0;
-    bool taken_back = false;
+    bool withdrawn = false;
   };
 
   void act(Side& side) {
@@ -340,8 +340,8 @@ class StrictWorld {
     book.told = cores(side.told.back());
     book.confirmed = cores(std::max(largest, seen));
     book.wants_more = side.wanted > side.sold;
-    if (random_() % 20 == 0) side.taken_back = !side.taken_back;
-    book.taken_back = side.taken_back;
+    if (random_() % 20 == 0) side.withdrawn = !side.withdrawn;
+    book.withdrawn = side.withdrawn;
     book.best_order = static_cast<std::int64_t>(random_() % 3);
     return book;
   }
@@ -384,9 +384,9 @@ TEST(OverReportProperty, BothCurrenciesAgree) {
   }
 }
 
-// Only less timely work gives back, the least timely first, and no more than it holds; waiting work requests no more
+// Only less timely work returns, the least timely first, and no more than it holds; waiting work requests no more
 // than it needs.
-TEST(LedgerProperty, LeastTimelyWorkGivesBackFirst) {
+TEST(LedgerProperty, LeastTimelyWorkReturnsFirst) {
   std::mt19937_64 random(25);
   int gives = 0;
   for (int i = 0; i < 50'000; ++i) {
@@ -426,25 +426,25 @@ TEST(LedgerProperty, LeastTimelyWorkGivesBackFirst) {
         const auto told = std::ranges::find(side.reclaim, each.work_class, &ClassReclaim::work_class);
         if (told == side.reclaim.end()) continue;
         ASSERT_LT(each.order, other.best_order);
-        ASSERT_EQ(told->give_back + told->keep, each.amount) << i;
-        sum += told->give_back.cpu.value;
+        ASSERT_EQ(told->amount + told->keep, each.amount) << i;
+        sum += told->amount.cpu.value;
         // All less timely classes have given back everything.
         for (std::size_t before = 0; before < at; ++before) {
           const auto& less = (*book.sold)[before];
-          if (less.amount.cpu.value == 0 || told->give_back.cpu.value == 0) continue;
+          if (less.amount.cpu.value == 0 || told->amount.cpu.value == 0) continue;
           const auto first = std::ranges::find(side.reclaim, less.work_class, &ClassReclaim::work_class);
           ASSERT_NE(first, side.reclaim.end()) << i;
           ASSERT_EQ(first->keep.cpu.value, 0) << i;
         }
       }
       // If work waits on both sides, the least timely of either gives way; what both hold beyond the origin blocks too.
-      const bool both = book.wants_more && !book.taken_back;
+      const bool both = book.wants_more && !book.withdrawn;
       if (other.waits_for && (!both || book.waits_for)) {
         const auto waits = [](const SideBook& of) { return std::max<std::int64_t>(of.waits_for->cpu.value, 0); };
         const auto beyond = std::max(held(book) + held(other) - origin.cpu.value, std::int64_t{0});
         ASSERT_LE(sum, waits(other) + (both ? waits(book) : 0) + beyond) << i;
       }
-      ASSERT_FALSE(book.taken_back) << i;
+      ASSERT_FALSE(book.withdrawn) << i;
     };
     look(plan.kubernetes, kubernetes, yarn);
     look(plan.yarn, yarn, kubernetes);
@@ -468,7 +468,7 @@ TEST(LedgerProperty, ObeyingNeverIncreasesWhatIsReclaimed) {
     }
     book.told = amount(50'000);
     book.wants_more = random() % 3 != 0;
-    book.taken_back = random() % 12 == 0;
+    book.withdrawn = random() % 12 == 0;
     book.best_order = static_cast<std::int64_t>(random() % 4);
     if (random() % 3 != 0) book.waits_for = amount(40'000);
     return book;

@@ -80,7 +80,7 @@ ReclaimPlan plan_reclaim(std::int64_t origin, const Claim& kubernetes, const Cla
   Side k(kubernetes);
   Side y(yarn);
   const Wide all = std::max<std::int64_t>(origin, 0);
-  // If a side cannot get more, whatever it gives back itself, no work of the other side is reclaimed for it.
+  // If a side cannot get more, whatever it returns itself, no work of the other side is reclaimed for it.
   const bool for_k = needs(k, y, all, k.held - k.less_timely) > 0;
   const bool for_y = needs(y, k, all, y.held - y.less_timely) > 0;
   if (!for_y) k.less_timely = k.least_timely = 0;

@@ -77,10 +77,10 @@ class Scenario {
       yarn_.wants_more = true;
     } else if (verb == "yarn-content") {
       yarn_.wants_more = false;
-    } else if (verb == "taken-back") {  // it is draining or off
-      (words.next() == "yarn" ? yarn_ : kubernetes_).taken_back = true;
+    } else if (verb == "withdrawn") {  // it is draining or off
+      (words.next() == "yarn" ? yarn_ : kubernetes_).withdrawn = true;
     } else if (verb == "given-again") {
-      (words.next() == "yarn" ? yarn_ : kubernetes_).taken_back = false;
+      (words.next() == "yarn" ? yarn_ : kubernetes_).withdrawn = false;
     } else if (verb == "content") {
       kubernetes_.wants_more = yarn_.wants_more = false;
       state_.yarn.reset();

@@ -41,7 +41,7 @@ struct Side {
   std::deque<std::int64_t> offers{0};            // by second, the newest last
   std::deque<std::vector<model::Reclaim>> asks;  // the same
   std::int64_t acts_on = 0;                      // of YARN: what its ResourceManager has
-  bool taken_back = false;
+  bool withdrawn = false;
   ByClass evicted{};
 };
 
@@ -93,7 +93,7 @@ class World {
         if (one_in(80)) side->runs[c] -= std::min(side->runs[c], kTask * below(30));
         if (one_in(120)) side->waits[c] = 0;
       }
-      if (one_in(300)) side->taken_back = !side->taken_back;
+      if (one_in(300)) side->withdrawn = !side->withdrawn;
     }
     if (one_in(200)) alive_ = !alive_;
     if (one_in(150)) knows_ = !knows_;
@@ -189,7 +189,7 @@ class World {
       book.waits_for = waiting_.amount;
     }
     book.told = both(k_.offers.back());
-    book.taken_back = k_.taken_back;
+    book.withdrawn = k_.withdrawn;
     return book;
   }
 
@@ -202,7 +202,7 @@ class World {
     const std::vector<model::WorkClass> classes{
         {"transcode", 1, {}, false, 100}, {"training", 2, {}, false, 100}, {"spark", 3, {}, false, 100}};
     SideBook yarn = yarn_side(book_, offer_, classes);
-    yarn.taken_back = y_.taken_back;
+    yarn.withdrawn = y_.withdrawn;
     const OfferInput input{.node = node_,
                            .strategy = strategy_,
                            .pool = {pool_, std::nullopt},
@@ -254,18 +254,18 @@ class World {
                     const model::SideConfig& config) {
     if (side.reclaim.empty()) return "";
     ++asked_;
-    const auto what = cat(name, " is asked for ", side.reclaim.front().give_back.cpu.value, " of ",
+    const auto what = cat(name, " is asked for ", side.reclaim.front().amount.cpu.value, " of ",
                           side.reclaim.front().work_class, ", ");
     if (at_rest_) return cat(what, "and nothing has changed for long");
     if (!book.wants_more || (book.waits_for && *book.waits_for == Resources{})) return cat(what, "and no work waits");
-    if (book.taken_back) return cat(what, "for a side that is off");
+    if (book.withdrawn) return cat(what, "for a side that is off");
     std::int64_t held = 0;
     for (const auto& each : book.sold.value_or(std::vector<ClassSold>())) held += each.amount.cpu.value;
     if (held >= kOrigin * config.share_max_percent / 100 && !own.wants_more) {
       return cat(what, "for a side that may have no more");
     }
     for (const auto& each : side.reclaim) {
-      if (each.give_back.cpu.value < 0 || each.keep.cpu.value < 0) return cat(what, "a negative amount");
+      if (each.amount.cpu.value < 0 || each.keep.cpu.value < 0) return cat(what, "a negative amount");
     }
     return "";
   }
@@ -278,7 +278,7 @@ class World {
     }
     // Nothing less timely is in the way of what waits on the other side alone.
     const auto blocked = [&](const Side& waits, const Side& holds, const model::SideConfig& config) {
-      if (waits.taken_back || holds.taken_back || sum(holds.waits) > 0 || !says_how_much_) return std::string();
+      if (waits.withdrawn || holds.withdrawn || sum(holds.waits) > 0 || !says_how_much_) return std::string();
       for (std::size_t c = 1; c < kNames.size(); ++c) {
         if (waits.waits[c] == 0 || sum(waits.runs) + kTask > kOrigin * config.share_max_percent / 100) continue;
         for (std::size_t less = 0; less < c; ++less) {

@@ -253,9 +253,9 @@ TEST(NodeRules, AGrantOfEvictions) {
 TEST(NodeRules, ReadsReclaims) {
   const std::string_view kTold =
       R"({"extensions":{"Object":{"tidemark":{"schema":1,"reclaim":{"generation":7,"classes":[
-          {"class":"transcode","giveBack":{"kubernetes.io/batch-cpu":"4800","kubernetes.io/batch-memory":"0"},
+          {"class":"transcode","amount":{"kubernetes.io/batch-cpu":"4800","kubernetes.io/batch-memory":"0"},
            "keep":{"kubernetes.io/batch-cpu":"7200","kubernetes.io/batch-memory":"40Gi"},"reason":"TM-LEDGER-009"},
-          {"class":"","giveBack":{"kubernetes.io/batch-cpu":"0","kubernetes.io/batch-memory":"0"},
+          {"class":"","amount":{"kubernetes.io/batch-cpu":"0","kubernetes.io/batch-memory":"0"},
            "keep":{"kubernetes.io/batch-cpu":"0","kubernetes.io/batch-memory":"0"},"reason":"TM-STATE-027"}]}}}}})";
   const protect::NodeRules told = rules_of(std::string(kTold));
   EXPECT_FALSE(told.threshold.enable);

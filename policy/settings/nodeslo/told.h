@@ -1,7 +1,7 @@
 // What a node receives beside its strategies, in its NodeSLO under extensions.tidemark:
 //
 //    {"schema":1, "evictions":{…},                  (policy/evict/budget/grants.h)
-//     "reclaim":{"generation":N, "classes":[{"class":…, "giveBack":{…}, "keep":{…}, "reason":…}, …]},
+//     "reclaim":{"generation":N, "classes":[{"class":…, "amount":{…}, "keep":{…}, "reason":…}, …]},
 //                                             without classes: over; the number stays, so that none comes twice
 //     "settings":{…},                                     the node's own, last good version (layer.h)
 //     "agent":{…},                                        settings of its agent (agent_word.h)

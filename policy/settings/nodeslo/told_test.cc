@@ -7,8 +7,8 @@ namespace {
 
 const base::WallTime kNow = *base::parse_rfc3339("2026-11-21T20:00:00Z");
 
-model::Reclaim of(std::string name, std::int64_t give_back, std::int64_t keep) {
-  return {std::move(name), {{give_back}, {give_back}}, {{keep}, {keep}}, "TM-LEDGER-009"};
+model::Reclaim of(std::string name, std::int64_t amount, std::int64_t keep) {
+  return {std::move(name), {{amount}, {amount}}, {{keep}, {keep}}, "TM-LEDGER-009"};
 }
 NodeTold told_of(const std::string& text) {
   return text.empty() ? NodeTold() : read_told(*Json::parse(text));
@@ -20,7 +20,7 @@ TEST(Told, WritesOneTextAndKeepsUnknownParts) {
   known.reclaim = std::vector{of("transcode", 12'000, 8'000)};
   const auto first = next_told({}, known, kNow);
   EXPECT_EQ(*first, R"({"schema":1,"reclaim":{"generation":1795291200,"classes":[{"class":"transcode",)"
-                    R"("giveBack":{"kubernetes.io/batch-cpu":"12k","kubernetes.io/batch-memory":"12000"},)"
+                    R"("amount":{"kubernetes.io/batch-cpu":"12k","kubernetes.io/batch-memory":"12000"},)"
                     R"("keep":{"kubernetes.io/batch-cpu":"8k","kubernetes.io/batch-memory":"8000"},)"
                     R"("reason":"TM-LEDGER-009"}]}})");
   KnownTold granted;
@@ -89,7 +89,7 @@ TEST(Told, ReaderRejectsUnknownText) {
     return refused(R"({"schema":1,"reclaim":{"generation":1,"classes":[)" + list + "]}}");
   };
   const std::string none = R"({"kubernetes.io/batch-cpu":"0","kubernetes.io/batch-memory":"0"})";
-  const std::string one = R"({"class":"a","giveBack":)" + none + R"(,"keep":)" + none + R"(,"reason":"r"})";
+  const std::string one = R"({"class":"a","amount":)" + none + R"(,"keep":)" + none + R"(,"reason":"r"})";
   EXPECT_EQ(classes(one), "it was read_told");
   EXPECT_EQ(classes(one + "," + one), "classes: \"a\" occurs twice");
   EXPECT_NE(classes(R"({"class":"a"})"), "it was read_told");

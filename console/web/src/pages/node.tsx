@@ -189,7 +189,7 @@ function Explanation({ explanation, error, name, at }: { explanation: Json | nul
   const state = explanation["state"] as Json | undefined;
   const notes = (explanation["notes"] as string[] | undefined) ?? [];
   const further = Object.fromEntries(
-    ["offer", "takenBackOfClasses", "safeguards", "ignored", "evictions", "youngPods", "normalization", "amplification", "zones"]
+    ["offer", "withdrawnOfClasses", "safeguards", "ignored", "evictions", "youngPods", "normalization", "amplification", "zones"]
       .filter((key) => key in explanation)
       .map((key) => [key, explanation[key]]),
   );

@@ -225,7 +225,7 @@ function Budget({ pool }: { pool: string }) {
         <dl class="facts-list">
           {row(t("breaker"), `${BREAKER_SHAPE[of.breaker.phase] ?? ""} ${t(`breaker_${of.breaker.phase}` as Key)}`)}
           {of.lastHour && row(t("budgetHour"), number(of.lastHour.used))}
-          {of.lastHour && row(t("budgetBack"), number(of.lastHour.givenBack))}
+          {of.lastHour && row(t("budgetBack"), number(of.lastHour.preempted))}
           {of.perNodeHour !== undefined && row(t("budgetNode"), number(of.perNodeHour))}
           {of.jobsExhausted.length > 0 && row(t("budgetJobs"), of.jobsExhausted.join(", "))}
         </dl>

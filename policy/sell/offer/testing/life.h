@@ -201,8 +201,8 @@ class Life {
     if (one_in(3)) wish(yarn_);
     if (one_in(16)) yarn_obeys_ = !yarn_obeys_;
     if (one_in(2)) ++yarn_book_mark_;
-    if (one_in(16)) kubernetes_.taken_back = !kubernetes_.taken_back;
-    if (one_in(16)) yarn_.taken_back = !yarn_.taken_back;
+    if (one_in(16)) kubernetes_.withdrawn = !kubernetes_.withdrawn;
+    if (one_in(16)) yarn_.withdrawn = !yarn_.withdrawn;
     if (one_in(2)) yarn_.confirmed = yarn_.told;
     if (one_in(8)) evicted_.kubernetes = mono_;
     if (one_in(8)) evicted_.yarn = mono_;
@@ -289,7 +289,7 @@ class Life {
     if (strict && above(k + y, for_both)) return "both sides above the ceiling";
     for (const sell::SidePlan* side : {&ledger.kubernetes, &ledger.yarn}) {
       for (const auto& each : side->reclaim) {
-        if (negative(each.give_back) || negative(each.keep)) return "negative amounts are given back";
+        if (negative(each.amount) || negative(each.keep)) return "negative amounts are given back";
         if (offer.stopped) return "given back while evictions spike";
       }
     }

@@ -1,4 +1,4 @@
-#include "yarn_operator/dues.h"
+#include "yarn_operator/node_reclaim.h"
 
 #include <algorithm>
 #include <limits>
@@ -31,8 +31,9 @@ bool is_ordered(const std::vector<model::Reclaim>& reclaim, std::string_view wor
 
 }  // namespace
 
-Dues drains_due(const std::vector<Wanted>& wanted, const NodeOf& node_of, base::WallTime now, base::Duration grace) {
-  Dues found;
+NodeReclaims drains_due(const std::vector<Wanted>& wanted, const NodeOf& node_of, base::WallTime now,
+                        base::Duration grace) {
+  NodeReclaims found;
   for (const Wanted& each : wanted) {
     const kube::Node* node = node_of(each.node);
     if (node == nullptr) continue;
@@ -63,7 +64,7 @@ std::optional<policy::sell::YarnAmount> may_keep(const std::vector<model::Reclai
     if (!is_asked_of(each, work_class)) continue;
     asked = true;
     keep += model::max(each.keep, model::Resources{});
-    give += model::max(each.give_back, model::Resources{});
+    give += model::max(each.amount, model::Resources{});
   }
   if (!asked) return std::nullopt;
   const std::int64_t vcores = keep.cpu.value / std::max<std::int64_t>(config.vcore.value, 1);
@@ -72,9 +73,9 @@ std::optional<policy::sell::YarnAmount> may_keep(const std::vector<model::Reclai
       give.cpu.value > 0 ? static_cast<std::int32_t>(std::min<std::int64_t>(vcores, kAllVcores)) : kAllVcores};
 }
 
-Dues reclaims_due(const std::vector<Wanted>& wanted, const NodeOf& node_of, std::string_view work_class,
-                  const policy::sell::YarnTotalConfig& config, base::Duration grace) {
-  Dues found;
+NodeReclaims reclaims_due(const std::vector<Wanted>& wanted, const NodeOf& node_of, std::string_view work_class,
+                          const policy::sell::YarnTotalConfig& config, base::Duration grace) {
+  NodeReclaims found;
   if (config.rounding == policy::sell::YarnRounding::kPeer)
     return found;  // this mode ignores offers, so it ignores their orders too
   for (const Wanted& each : wanted) {

@@ -1,7 +1,7 @@
 // Computes which containers must end now by the orders on their node:
 //
 //   drain     the drain time is over: what exceeds the offer (model::YarnOffer::drain_by); all if an order evicts
-//   reclaim   work of the cluster's class that must be given back: what exceeds `keep` (model::YarnOffer::reclaim)
+//   reclaim   work of the cluster's class that must be returned: what exceeds `keep` (model::YarnOffer::reclaim)
 //
 // Orders of another offer are ignored. Pure.
 #pragma once
@@ -21,7 +21,7 @@
 
 namespace tidemark::yarn_operator {
 
-struct Due {
+struct NodeReclaim {
   std::string node;
   hadoop::NodeId nm;
   model::Reason reason = model::Reason::kYarnDrained;
@@ -31,8 +31,8 @@ struct Due {
   base::Duration grace{0};          // between the notice to the applications and the kill
   bool bounded = false;             // by the hour of its pool (yarn_operator/hour_room.h): not ordered by a person
 };
-struct Dues {
-  std::vector<Due> due;
+struct NodeReclaims {
+  std::vector<NodeReclaim> due;
   std::optional<base::Duration> next;  // until the next one is due
 };
 
@@ -41,10 +41,11 @@ using NodeOf = std::function<const kube::Node*(const std::string&)>;
 
 // Memory only: a scheduler that counts memory allocates more vcores than a node has. `grace`: of a drain; an order to
 // evict has its own.
-Dues drains_due(const std::vector<Wanted>& wanted, const NodeOf& node_of, base::WallTime now, base::Duration grace);
+NodeReclaims drains_due(const std::vector<Wanted>& wanted, const NodeOf& node_of, base::WallTime now,
+                        base::Duration grace);
 // `work_class` is that of the cluster. An order for work without a class dates from before the cluster had one.
-Dues reclaims_due(const std::vector<Wanted>& wanted, const NodeOf& node_of, std::string_view work_class,
-                  const policy::sell::YarnTotalConfig& config, base::Duration grace);
+NodeReclaims reclaims_due(const std::vector<Wanted>& wanted, const NodeOf& node_of, std::string_view work_class,
+                          const policy::sell::YarnTotalConfig& config, base::Duration grace);
 
 // What work of the class may still hold; nullopt: nothing is requested. A resource of which nothing is requested
 // (memory, if only CPU is short) may stay entirely.

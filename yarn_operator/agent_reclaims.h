@@ -1,4 +1,4 @@
-// Lets the ResourceManager preempt containers on nodes because their agents reclaim capacity (model/take_back.h).
+// Lets the ResourceManager preempt containers on nodes because their agents reclaim capacity (model/yarn_reclaim.h).
 //
 //   1  request the sizes of the named containers, then what the node holds. Right after a failover the ResourceManager
 //      may not know all containers yet; then nothing is taken
@@ -32,7 +32,7 @@
 #include "base/clock.h"
 #include "hadoop/containers.h"
 #include "hadoop/yarn_records.h"
-#include "model/take_back.h"
+#include "model/yarn_reclaim.h"
 #include "net/loop.h"
 #include "yarn_operator/cluster_link.h"
 
@@ -47,23 +47,23 @@ inline constexpr base::Duration kKeepMax =
 // difference between the clocks of node and operator, for a request whose arrival was not seen.
 inline constexpr base::Duration kAskedAgoMax = std::chrono::minutes(10);
 
-struct Taking {
+struct AgentReclaim {
   std::string node;
   hadoop::NodeId nm;
-  model::TakeBack request;
+  model::ReclaimRequest request;
   std::int32_t offered_vcores = 0;
   base::Duration age{};  // of the request (OpenRequest)
 };
 
 // For one cluster.
-class TakingBack {
+class AgentReclaims {
  public:
   using MayWrite = std::function<bool()>;
-  using Answer = std::function<void(const Taking&, const model::TakenBack&)>;
-  TakingBack(net::EventLoop& loop, ClusterLink& link, MayWrite may_write, Answer answer);
+  using Answer = std::function<void(const AgentReclaim&, const model::ReclaimAnswer&)>;
+  AgentReclaims(net::EventLoop& loop, ClusterLink& link, MayWrite may_write, Answer answer);
 
   // Runs in run(). A node in progress stays unchanged, except in its grace.
-  void add(Taking taking);
+  void add(AgentReclaim reclaim);
   // This request of the node, or a later one, is in progress.
   bool has(const std::string& node, std::int64_t generation) const;
   // From the first request until its answer a node gets no other total: a larger one would save the containers that the
@@ -81,33 +81,33 @@ class TakingBack {
     std::optional<Result<hadoop::ContainerReport>> said{};  // last answer
   };
   struct Going {
-    Taking of;
+    AgentReclaim of;
     std::vector<Named> there;  // named and not gone
-    model::TakenBack answer;
+    model::ReclaimAnswer answer;
     std::int64_t given_mib = 0;  // to the named ones that existed at the start
-    bool shrunk = false;
+    bool preempting = false;
     bool last = false;  // the rest fits: a container still there at the next request stays
     base::MonotonicTime begin, end;
     std::optional<base::MonotonicTime> deadline{};  // of the grace; nullopt: no total was sent
     base::MonotonicTime next_ask;                   // within the grace
 
     bool is_refused() const { return !answer.refused.empty(); }
-    bool is_in_grace(base::MonotonicTime now) const { return shrunk && deadline && now < *deadline; }
+    bool is_in_grace(base::MonotonicTime now) const { return preempting && deadline && now < *deadline; }
   };
   static void refuse(Going& going, std::string_view why);
   static void hear(Going& going);
   void begin_added();
-  void begin(Going& going, Taking taking);
+  void begin(Going& going, AgentReclaim reclaim);
   base::Duration pause() const;
-  std::vector<Going*> still_there(bool shrunk);
+  std::vector<Going*> still_there(bool preempting);
   std::vector<Going*> to_ask();
   net::Task<void> follow(std::vector<Going*> ending);
   net::Task<void> look(std::vector<Going*> fresh, std::vector<Going*> ending);
   void rest_after(base::Duration took);
   net::Task<void> ask(const std::vector<Going*>& of);
   net::Task<void> ask_one(Named& named);
-  net::Task<void> shrink(const std::vector<Going*>& fresh);
-  std::optional<Shrink> shrink_of(Going& going) const;
+  net::Task<void> preempt(const std::vector<Going*>& fresh);
+  std::optional<Preemption> preemption_of(Going& going) const;
   base::Duration grace_of(const Going& going) const;
   base::WallTime kept_until(const Going& going, base::Duration after) const;
   void tell_leaving(const Going& going);
@@ -119,7 +119,7 @@ class TakingBack {
   MayWrite may_write_;
   Answer answer_;
   std::map<std::string, Going> going_;  // by node; without a last answer so far
-  std::vector<Taking> added_;           // while run() is suspended it uses what going_ holds
+  std::vector<AgentReclaim> added_;     // while run() is suspended it uses what going_ holds
   net::Event more_;
   base::MonotonicTime next_look_;
   bool running_ = false;

@@ -1,4 +1,4 @@
-#include "agent/evict/take_back.h"
+#include "agent/evict/yarn_reclaim.h"
 
 #include <gtest/gtest.h>
 
@@ -14,34 +14,34 @@ using namespace std::chrono_literals;
 
 const std::string kOne = "container_1_0001_01_000002", kTwo = "container_1_0001_01_000003";
 
-struct TakeBackTest : kube::testing::ClientTest {
-  TakeBackTest() { transport.answers = {{}}; }
+struct YarnReclaimTest : kube::testing::ClientTest {
+  YarnReclaimTest() { transport.answers = {{}}; }
   void node(const Json& annotations) {
     const std::string bytes =
         Json::object({{"metadata", Json::object({{"name", "n1"}, {"annotations", annotations}})}}).dump();
     kube::NodeFields fields;
-    fields.meta.annotations = {model::kYarnTakeBackAnnotation, model::kYarnTakenBackAnnotation};
-    take_back.use_node(*kube::decode_node(bytes, fields, interner));
+    fields.meta.annotations = {model::kYarnReclaimAnnotation, model::kYarnReclaimAnswerAnnotation};
+    yarn_reclaim.use_node(*kube::decode_node(bytes, fields, interner));
   }
-  void answer(const model::TakenBack& said) {
-    node(Json::object({{model::kYarnTakenBackAnnotation, Json(model::format_taken_back(said))}}));
+  void answer(const model::ReclaimAnswer& said) {
+    node(Json::object({{model::kYarnReclaimAnswerAnnotation, Json(model::format_reclaim_answer(said))}}));
   }
   // What was asked last; its generation is 0 where nothing was.
-  model::TakeBack asked() const {
+  model::ReclaimRequest asked() const {
     if (transport.sent.empty()) return {};
     const auto body = Json::parse(transport.sent.back().request.body);
-    const Json* text = body->at("metadata", "annotations", model::kYarnTakeBackAnnotation);
-    return text == nullptr ? model::TakeBack() : *model::parse_take_back(text->as_string());
+    const Json* text = body->at("metadata", "annotations", model::kYarnReclaimAnnotation);
+    return text == nullptr ? model::ReclaimRequest() : *model::parse_reclaim_request(text->as_string());
   }
   struct Asking {
-    std::optional<TakeBackOutcome> outcome;
+    std::optional<YarnReclaimOutcome> outcome;
   };
   std::shared_ptr<Asking> ask(const std::string& container, base::Duration grace = 0s) {
     auto made = std::make_shared<Asking>();
     scope.spawn(
-        [](TakeBack& from, std::string name, base::Duration time, std::shared_ptr<Asking> to) -> net::Task<void> {
+        [](YarnReclaim& from, std::string name, base::Duration time, std::shared_ptr<Asking> to) -> net::Task<void> {
           to->outcome = co_await from.ask(std::move(name), Reason::kEvictMemoryLine, time);
-        }(take_back, container, grace, made));
+        }(yarn_reclaim, container, grace, made));
     return made;
   }
   void pass(base::Duration time) { net::testing::run_for(loop, clock, time); }
@@ -49,21 +49,21 @@ struct TakeBackTest : kube::testing::ClientTest {
   base::Log log{clock, {.level = base::LogLevel::kError, .write = [](std::string_view) {}}};
   base::Registry metrics;
   kube::Interner interner{metrics, "test"};
-  TakeBack take_back{loop, *client, log, "n1"};
+  YarnReclaim yarn_reclaim{loop, *client, log, "n1"};
   net::Scope scope{loop};
 };
 
-TEST_F(TakeBackTest, AsksNothingBeforeOperatorListens) {
-  EXPECT_FALSE(take_back.heard());
+TEST_F(YarnReclaimTest, AsksNothingBeforeOperatorListens) {
+  EXPECT_FALSE(yarn_reclaim.heard());
   answer({});
-  EXPECT_TRUE(take_back.heard());
+  EXPECT_TRUE(yarn_reclaim.heard());
   node(Json::object());
-  EXPECT_FALSE(take_back.heard());
-  node(Json::object({{model::kYarnTakenBackAnnotation, "{"}}));
-  EXPECT_FALSE(take_back.heard());
+  EXPECT_FALSE(yarn_reclaim.heard());
+  node(Json::object({{model::kYarnReclaimAnswerAnnotation, "{"}}));
+  EXPECT_FALSE(yarn_reclaim.heard());
 }
 
-TEST_F(TakeBackTest, GathersRequestsAndAnswersEach) {
+TEST_F(YarnReclaimTest, GathersRequestsAndAnswersEach) {
   answer({});
   const auto one = ask(kOne);
   const auto two = ask(kTwo);
@@ -71,7 +71,7 @@ TEST_F(TakeBackTest, GathersRequestsAndAnswersEach) {
   ASSERT_EQ(transport.sent.size(), 1u);
   EXPECT_EQ(transport.sent[0].request.method, "PATCH");
   EXPECT_EQ(transport.sent[0].request.target.substr(0, 27), "/api/v1/nodes/n1/status?fie");
-  const model::TakeBack request = asked();
+  const model::ReclaimRequest request = asked();
   EXPECT_EQ(request.containers, (std::vector{kOne, kTwo}));
   EXPECT_EQ(request.reason, "TM-EVICT-001");
   EXPECT_EQ(request.asked, clock.wall() + -5ms);
@@ -79,11 +79,11 @@ TEST_F(TakeBackTest, GathersRequestsAndAnswersEach) {
   EXPECT_FALSE(one->outcome);
   answer({request.generation, {kOne}, {kTwo}, "", 1024, clock.wall()});
   pass(0ms);
-  EXPECT_EQ(one->outcome, TakeBackOutcome::kGone);
-  EXPECT_EQ(two->outcome, TakeBackOutcome::kStayed);
+  EXPECT_EQ(one->outcome, YarnReclaimOutcome::kGone);
+  EXPECT_EQ(two->outcome, YarnReclaimOutcome::kStayed);
 }
 
-TEST_F(TakeBackTest, IgnoresAnswerToEarlierRequest) {
+TEST_F(YarnReclaimTest, IgnoresAnswerToEarlierRequest) {
   answer({41, {kOne}, {}, "", {}, {}});
   const auto one = ask(kOne);
   pass(10ms);
@@ -91,10 +91,10 @@ TEST_F(TakeBackTest, IgnoresAnswerToEarlierRequest) {
   EXPECT_FALSE(one->outcome);
   answer({asked().generation, {}, {}, "no ResourceManager answers", {}, {}});
   pass(0ms);
-  EXPECT_EQ(one->outcome, TakeBackOutcome::kRefused);
+  EXPECT_EQ(one->outcome, YarnReclaimOutcome::kRefused);
 }
 
-TEST_F(TakeBackTest, RepeatsUnansweredRequest) {
+TEST_F(YarnReclaimTest, RepeatsUnansweredRequest) {
   answer({});
   const auto one = ask(kOne);
   pass(10ms);
@@ -105,32 +105,32 @@ TEST_F(TakeBackTest, RepeatsUnansweredRequest) {
   EXPECT_EQ(asked().containers, (std::vector{kOne, kTwo}));
   answer({first, {kOne}, {}, "", {}, {}});
   pass(0ms);
-  EXPECT_EQ(one->outcome, TakeBackOutcome::kGone);
+  EXPECT_EQ(one->outcome, YarnReclaimOutcome::kGone);
   EXPECT_FALSE(two->outcome);
   answer({asked().generation, {kOne, kTwo}, {}, "", {}, {}});
   pass(0ms);
-  EXPECT_EQ(two->outcome, TakeBackOutcome::kGone);
+  EXPECT_EQ(two->outcome, YarnReclaimOutcome::kGone);
 }
 
-TEST_F(TakeBackTest, SilentOperatorIsNotAwaitedAgainSoon) {
+TEST_F(YarnReclaimTest, SilentOperatorIsNotAwaitedAgainSoon) {
   answer({});
   const auto one = ask(kOne);
-  pass(kTakeBackLimit - 1ms);
+  pass(kReclaimLimit - 1ms);
   EXPECT_FALSE(one->outcome);
   pass(1ms);
-  EXPECT_EQ(one->outcome, TakeBackOutcome::kNotHeard);
-  EXPECT_FALSE(take_back.heard());
+  EXPECT_EQ(one->outcome, YarnReclaimOutcome::kNotHeard);
+  EXPECT_FALSE(yarn_reclaim.heard());
   pass(kNotHeardFor);
-  EXPECT_TRUE(take_back.heard());
+  EXPECT_TRUE(yarn_reclaim.heard());
   const auto again = ask(kOne);
-  pass(kTakeBackLimit);
-  EXPECT_EQ(again->outcome, TakeBackOutcome::kNotHeard);
-  EXPECT_FALSE(take_back.heard());
+  pass(kReclaimLimit);
+  EXPECT_EQ(again->outcome, YarnReclaimOutcome::kNotHeard);
+  EXPECT_FALSE(yarn_reclaim.heard());
   answer({asked().generation, {kOne}, {}, "", {}, {}});  // late
-  EXPECT_TRUE(take_back.heard());
+  EXPECT_TRUE(yarn_reclaim.heard());
 }
 
-TEST_F(TakeBackTest, AwaitsTheEndOfTheGraceOnceTheContainerIsLeaving) {
+TEST_F(YarnReclaimTest, AwaitsTheEndOfTheGraceOnceTheContainerIsLeaving) {
   answer({});
   const auto one = ask(kOne, 30s);
   const auto two = ask(kTwo, 30s);
@@ -140,28 +140,28 @@ TEST_F(TakeBackTest, AwaitsTheEndOfTheGraceOnceTheContainerIsLeaving) {
   answer({generation, {}, {}, "", 1024, clock.wall(), {kOne, kTwo}});
   pass(30s);
   EXPECT_FALSE(one->outcome);
-  EXPECT_TRUE(take_back.heard());
+  EXPECT_TRUE(yarn_reclaim.heard());
   answer({generation, {kOne}, {kTwo}, "", 1024, clock.wall()});
   pass(0ms);
-  EXPECT_EQ(one->outcome, TakeBackOutcome::kGone);
-  EXPECT_EQ(two->outcome, TakeBackOutcome::kStayed);
+  EXPECT_EQ(one->outcome, YarnReclaimOutcome::kGone);
+  EXPECT_EQ(two->outcome, YarnReclaimOutcome::kStayed);
 }
 
-TEST_F(TakeBackTest, OperatorThatStopsWithinTheGraceIsSilent) {
+TEST_F(YarnReclaimTest, OperatorThatStopsWithinTheGraceIsSilent) {
   answer({});
   const auto one = ask(kOne, 30s);
   pass(10ms);
   answer({asked().generation, {}, {}, "", 1024, clock.wall(), {kOne}});
-  pass(30s + kTakeBackLimit + kTakenBackLimit);
-  EXPECT_EQ(one->outcome, TakeBackOutcome::kNotHeard);
+  pass(30s + kReclaimLimit + kReclaimEndLimit);
+  EXPECT_EQ(one->outcome, YarnReclaimOutcome::kNotHeard);
 }
 
-TEST_F(TakeBackTest, ReturnsAtOnceIfRequestFails) {
+TEST_F(YarnReclaimTest, ReturnsAtOnceIfRequestFails) {
   answer({});
   transport.answers = {{.status = 403, .body = R"({"kind":"Status","code":403,"reason":"Forbidden","message":"no"})"}};
   const auto one = ask(kOne);
   pass(10ms);
-  EXPECT_EQ(one->outcome, TakeBackOutcome::kRefused);
+  EXPECT_EQ(one->outcome, YarnReclaimOutcome::kRefused);
 }
 
 }  // namespace

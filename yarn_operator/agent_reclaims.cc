@@ -1,4 +1,4 @@
-#include "yarn_operator/take_back.h"
+#include "yarn_operator/agent_reclaims.h"
 
 #include <algorithm>
 #include <utility>
@@ -28,24 +28,24 @@ constexpr std::int64_t kHoldMax_s = std::chrono::duration_cast<std::chrono::seco
 
 }  // namespace
 
-TakingBack::TakingBack(net::EventLoop& loop, ClusterLink& link, MayWrite may_write, Answer answer)
+AgentReclaims::AgentReclaims(net::EventLoop& loop, ClusterLink& link, MayWrite may_write, Answer answer)
     : loop_(loop), link_(link), may_write_(std::move(may_write)), answer_(std::move(answer)), more_(loop) {}
 
-void TakingBack::add(Taking taking) {
-  added_.push_back(std::move(taking));
+void AgentReclaims::add(AgentReclaim reclaim) {
+  added_.push_back(std::move(reclaim));
   more_.set();
 }
 
-bool TakingBack::has(const std::string& node, std::int64_t generation) const {
+bool AgentReclaims::has(const std::string& node, std::int64_t generation) const {
   const auto going = going_.find(node);
   if (going != going_.end() && going->second.of.request.generation >= generation) return true;
   return std::ranges::any_of(
-      added_, [&](const Taking& each) { return each.node == node && each.request.generation >= generation; });
+      added_, [&](const AgentReclaim& each) { return each.node == node && each.request.generation >= generation; });
 }
 
-void TakingBack::begin_added() {
+void AgentReclaims::begin_added() {
   const base::MonotonicTime now = loop_.clock().monotonic();
-  for (Taking& each : std::exchange(added_, {})) {
+  for (AgentReclaim& each : std::exchange(added_, {})) {
     const auto [place, is_new] = going_.try_emplace(each.node);
     Going& going = place->second;
     if (is_new) {
@@ -59,8 +59,8 @@ void TakingBack::begin_added() {
   }
 }
 
-void TakingBack::begin(Going& going, Taking taking) {
-  going.of = std::move(taking);
+void AgentReclaims::begin(Going& going, AgentReclaim reclaim) {
+  going.of = std::move(reclaim);
   going.begin = loop_.clock().monotonic();
   going.answer.generation = going.of.request.generation;
   const base::Duration old = kAskedAgoMax + std::chrono::seconds(going.of.request.grace_seconds);
@@ -78,7 +78,7 @@ void TakingBack::begin(Going& going, Taking taking) {
   }
 }
 
-net::Task<void> TakingBack::run() {
+net::Task<void> AgentReclaims::run() {
   if (std::exchange(running_, true)) co_return;
   begin_added();
   while (!going_.empty()) {
@@ -97,7 +97,7 @@ net::Task<void> TakingBack::run() {
   running_ = false;
 }
 
-base::Duration TakingBack::pause() const {
+base::Duration AgentReclaims::pause() const {
   const base::MonotonicTime now = loop_.clock().monotonic();
   base::Duration least = kAskAgainInGrace;
   for (const auto& [node, each] : going_) {
@@ -106,16 +106,16 @@ base::Duration TakingBack::pause() const {
   return std::max(least, kAskAgain);
 }
 
-std::vector<TakingBack::Going*> TakingBack::still_there(bool shrunk) {
+std::vector<AgentReclaims::Going*> AgentReclaims::still_there(bool preempting) {
   std::vector<Going*> found;
   for (auto& [node, each] : going_) {
-    if (!each.there.empty() && each.shrunk == shrunk) found.push_back(&each);
+    if (!each.there.empty() && each.preempting == preempting) found.push_back(&each);
   }
   return found;
 }
 
 // An application may give up its containers before the deadline.
-std::vector<TakingBack::Going*> TakingBack::to_ask() {
+std::vector<AgentReclaims::Going*> AgentReclaims::to_ask() {
   const base::MonotonicTime now = loop_.clock().monotonic();
   std::vector<Going*> found = still_there(true);
   std::erase_if(found, [&](const Going* each) { return each->is_in_grace(now) && now < each->next_ask; });
@@ -125,7 +125,7 @@ std::vector<TakingBack::Going*> TakingBack::to_ask() {
 
 // Runs after the requests, so that a container that started meanwhile does not end instead of a named one, and so that
 // an answer of a ResourceManager that does not know all containers yet is not used.
-net::Task<void> TakingBack::look(std::vector<Going*> fresh, std::vector<Going*> ending) {
+net::Task<void> AgentReclaims::look(std::vector<Going*> fresh, std::vector<Going*> ending) {
   co_await ask(fresh);
   const base::MonotonicTime begin = loop_.clock().monotonic();
   std::erase_if(fresh, [](const Going* each) { return each->is_refused(); });
@@ -147,14 +147,14 @@ net::Task<void> TakingBack::look(std::vector<Going*> fresh, std::vector<Going*> 
   // Others ended instead if the rest fits: no further total is sent. The named ones are requested once more.
   for (Going* each : ending) each->last = seen && fits(*each);
   std::erase_if(fresh, [](const Going* each) { return each->there.empty(); });
-  if (may_write_()) co_await shrink(fresh);
+  if (may_write_()) co_await preempt(fresh);
 }
 
-void TakingBack::rest_after(base::Duration took) {
+void AgentReclaims::rest_after(base::Duration took) {
   next_look_ = loop_.clock().monotonic() + std::clamp(took * kRests, kLookAgain, kRestMax);
 }
 
-net::Task<void> TakingBack::ask(const std::vector<Going*>& of) {
+net::Task<void> AgentReclaims::ask(const std::vector<Going*>& of) {
   std::vector<Named*> named;
   for (Going* each : of) {
     for (Named& one : each->there) named.push_back(&one);
@@ -163,12 +163,12 @@ net::Task<void> TakingBack::ask(const std::vector<Going*>& of) {
   for (Going* each : of) hear(*each);
 }
 
-net::Task<void> TakingBack::ask_one(Named& named) {
+net::Task<void> AgentReclaims::ask_one(Named& named) {
   named.said.emplace(co_await link_.container(named.id));
 }
 
 // Moves the containers that are gone.
-void TakingBack::hear(Going& going) {
+void AgentReclaims::hear(Going& going) {
   std::vector<Named> there;
   for (Named& each : std::exchange(going.there, {})) {
     const Result<hadoop::ContainerReport>& report = *each.said;
@@ -180,24 +180,24 @@ void TakingBack::hear(Going& going) {
     } else if (report->node != going.of.nm) {
       going.answer.stayed.push_back(std::move(each.name));  // on another node: no total of this node ends it
     } else {
-      if (!going.shrunk) going.given_mib += std::max<std::int64_t>(report->given.memory_mib, 0);
+      if (!going.preempting) going.given_mib += std::max<std::int64_t>(report->given.memory_mib, 0);
       there.push_back(std::move(each));
     }
   }
   going.there = std::move(there);
 }
 
-net::Task<void> TakingBack::shrink(const std::vector<Going*>& fresh) {
-  std::vector<Shrink> shrinks;
+net::Task<void> AgentReclaims::preempt(const std::vector<Going*>& fresh) {
+  std::vector<Preemption> preemptions;
   for (Going* each : fresh) {
-    if (auto shrink = shrink_of(*each)) shrinks.push_back(*std::move(shrink));
+    if (auto preemption = preemption_of(*each)) preemptions.push_back(*std::move(preemption));
   }
-  if (shrinks.empty()) co_return;
-  const auto done = co_await link_.shrink(std::move(shrinks));
+  if (preemptions.empty()) co_return;
+  const auto done = co_await link_.preempt(std::move(preemptions));
   const base::MonotonicTime now = loop_.clock().monotonic();
   next_look_ = std::max(next_look_, now + kLookAgain);  // no container ends sooner
   for (Going* each : fresh) {
-    if (!each->shrunk) continue;
+    if (!each->preempting) continue;
     const bool in_grace = each->is_in_grace(now);
     each->end = in_grace ? *each->deadline + kGoneAfterGrace : now + kGoneWithin;
     each->next_ask = now + kAskAgainInGrace;
@@ -209,7 +209,7 @@ net::Task<void> TakingBack::shrink(const std::vector<Going*>& fresh) {
   }
 }
 
-std::optional<Shrink> TakingBack::shrink_of(Going& going) const {
+std::optional<Preemption> AgentReclaims::preemption_of(Going& going) const {
   const hadoop::NodeReport* report = link_.find(going.of.nm);
   if (report == nullptr || !hadoop::is_active(report->state)) {
     refuse(going, base::cat(going.of.nm.text(), " is not active at its ResourceManager"));
@@ -219,17 +219,17 @@ std::optional<Shrink> TakingBack::shrink_of(Going& going) const {
                                             {report->capability.memory_mib, report->capability.vcores},
                                             going.of.offered_vcores, going.given_mib);
   const base::Duration grace = grace_of(going);
-  Shrink shrink{going.of.nm, report->capability, model::Reason::kYarnTakenBack, grace};
-  shrink.total.memory_mib = take.memory_mib;
-  shrink.total.vcores = take.vcores;
+  Preemption preemption{going.of.nm, report->capability, model::Reason::kYarnAgentReclaimed, grace};
+  preemption.total.memory_mib = take.memory_mib;
+  preemption.total.vcores = take.vcores;
   going.answer.keep_mib = take.memory_mib;
   going.deadline = loop_.clock().monotonic() + grace;
-  going.shrunk = true;
-  return shrink;
+  going.preempting = true;
+  return preemption;
 }
 
 // What is left of it: the agent counts it from its request.
-base::Duration TakingBack::grace_of(const Going& going) const {
+base::Duration AgentReclaims::grace_of(const Going& going) const {
   const base::MonotonicTime now = loop_.clock().monotonic();
   if (going.deadline) return std::max(*going.deadline - now, base::Duration(0));
   const base::Duration whole = std::chrono::seconds(std::min(going.of.request.grace_seconds, kGraceMax_s));
@@ -237,19 +237,19 @@ base::Duration TakingBack::grace_of(const Going& going) const {
   return std::max(whole - passed, base::Duration(0));
 }
 
-base::WallTime TakingBack::kept_until(const Going& going, base::Duration after) const {
+base::WallTime AgentReclaims::kept_until(const Going& going, base::Duration after) const {
   const base::Duration hold = std::chrono::seconds(std::min(going.of.request.hold_seconds, kHoldMax_s));
   return loop_.clock().wall() + std::min(after + hold, kKeepMax);
 }
 
-void TakingBack::tell_leaving(const Going& going) {
-  model::TakenBack answer = going.answer;
+void AgentReclaims::tell_leaving(const Going& going) {
+  model::ReclaimAnswer answer = going.answer;
   for (const Named& each : going.there) answer.leaving.push_back(each.name);
   answer.until = kept_until(going, *going.deadline - loop_.clock().monotonic());
   answer_(going.of, answer);
 }
 
-net::Task<void> TakingBack::follow(std::vector<Going*> ending) {
+net::Task<void> AgentReclaims::follow(std::vector<Going*> ending) {
   co_await ask(ending);
   const base::MonotonicTime now = loop_.clock().monotonic();
   for (Going* each : ending) {
@@ -257,27 +257,27 @@ net::Task<void> TakingBack::follow(std::vector<Going*> ending) {
   }
 }
 
-bool TakingBack::fits(const Going& going) const {
+bool AgentReclaims::fits(const Going& going) const {
   const hadoop::NodeReport* report = link_.find(going.of.nm);
   return report == nullptr || report->used.memory_mib <= *going.answer.keep_mib;
 }
 
-void TakingBack::refuse(Going& going, std::string_view why) {
+void AgentReclaims::refuse(Going& going, std::string_view why) {
   going.there.clear();
   going.answer.gone.clear();
   going.answer.stayed.clear();
   going.answer.refused = std::string(why);
 }
 
-void TakingBack::answer_done() {
+void AgentReclaims::answer_done() {
   const base::MonotonicTime now = loop_.clock().monotonic();
   if (!may_write_()) {  // another replica leads now and answers the open requests
-    std::erase_if(going_, [&](const auto& each) { return !each.second.shrunk || each.second.is_in_grace(now); });
+    std::erase_if(going_, [&](const auto& each) { return !each.second.preempting || each.second.is_in_grace(now); });
   }
   std::vector<Going> done;
   for (auto at = going_.begin(); at != going_.end();) {
     Going& each = at->second;
-    if (each.there.empty() || (each.shrunk && each.end <= now)) {
+    if (each.there.empty() || (each.preempting && each.end <= now)) {
       done.push_back(std::move(each));
       at = going_.erase(at);
     } else {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "model/annotations.h"
-#include "model/take_back.h"
+#include "model/yarn_reclaim.h"
 #include "yarn_operator/testing/operator_world.h"
 
 namespace tidemark::yarn_operator {
@@ -20,7 +20,7 @@ constexpr std::int64_t kKeepForever = 0x7fffffff;
 const NodeId kTakenNm{"a", 1};
 const std::string kOlder = "container_1_0001_01_000002", kNewer = "container_1_0001_01_000003";
 
-class TakeBackTest : public testing::OperatorWorld {
+class AgentReclaimsTest : public testing::OperatorWorld {
  protected:
   void SetUp() override {
     OperatorWorld::SetUp();
@@ -33,31 +33,31 @@ class TakeBackTest : public testing::OperatorWorld {
   void begin_heard() {
     begin();
     EXPECT_TRUE(total(kTakenNm, 4096, 4));
-    EXPECT_TRUE(annotation_is("n1", model::kYarnTakenBackAnnotation, model::format_taken_back({})));
+    EXPECT_TRUE(annotation_is("n1", model::kYarnReclaimAnswerAnnotation, model::format_reclaim_answer({})));
     manager().told_totals.clear();
   }
   void ask(std::vector<std::string> containers, std::int64_t generation = 1, std::int64_t hold_seconds = 1,
            base::Duration ago = 0s, std::string_view of = "n1", std::int64_t grace_seconds = 0) {
-    const model::TakeBack request{generation,          std::move(containers), "TM-EVICT-001",
-                                  clock.wall() + -ago, hold_seconds,          grace_seconds};
+    const model::ReclaimRequest request{generation,          std::move(containers), "TM-EVICT-001",
+                                        clock.wall() + -ago, hold_seconds,          grace_seconds};
     patch(of, annotations(Json::object(
-                  {{std::string(model::kYarnTakeBackAnnotation), Json(model::format_take_back(request))}})));
+                  {{std::string(model::kYarnReclaimAnnotation), Json(model::format_reclaim_request(request))}})));
   }
-  model::TakenBack answer(std::int64_t generation) {
+  model::ReclaimAnswer answer(std::int64_t generation) {
     for (int i = 0; i < 500; ++i) {
-      const auto said = model::parse_taken_back(annotation("n1", model::kYarnTakenBackAnnotation));
+      const auto said = model::parse_reclaim_answer(annotation("n1", model::kYarnReclaimAnswerAnnotation));
       if (said && said->generation == generation) return *said;
       pass(10ms);
     }
-    ADD_FAILURE() << "no answer: " << annotation("n1", model::kYarnTakenBackAnnotation);
+    ADD_FAILURE() << "no answer: " << annotation("n1", model::kYarnReclaimAnswerAnnotation);
     return {};
   }
   void ask_with_grace(std::vector<std::string> containers, std::int64_t generation, std::int64_t grace_seconds) {
     ask(std::move(containers), generation, 1, 0s, "n1", grace_seconds);
   }
   // With a grace.
-  model::TakenBack last_answer(std::int64_t generation) {
-    model::TakenBack said = answer(generation);
+  model::ReclaimAnswer last_answer(std::int64_t generation) {
+    model::ReclaimAnswer said = answer(generation);
     for (int i = 0; i < 1000 && !said.leaving.empty(); ++i) {
       pass(10ms);
       said = answer(generation);
@@ -68,7 +68,7 @@ class TakeBackTest : public testing::OperatorWorld {
   using Told = std::array<std::int64_t, 3>;
 };
 
-TEST_F(TakeBackTest, EndsTheNewestAtOnceAndNoFurtherContainer) {
+TEST_F(AgentReclaimsTest, EndsTheNewestAtOnceAndNoFurtherContainer) {
   begin_heard();
   ask({kNewer});
   const auto said = answer(1);
@@ -87,7 +87,7 @@ TEST_F(TakeBackTest, EndsTheNewestAtOnceAndNoFurtherContainer) {
   }));
 }
 
-TEST_F(TakeBackTest, GivesTheApplicationItsGraceAndAnswersTwice) {
+TEST_F(AgentReclaimsTest, GivesTheApplicationItsGraceAndAnswersTwice) {
   begin_heard();
   const auto began = clock.monotonic();
   ask_with_grace({kNewer}, 1, 3);
@@ -103,7 +103,7 @@ TEST_F(TakeBackTest, GivesTheApplicationItsGraceAndAnswersTwice) {
   EXPECT_TRUE(total(kTakenNm, 4096, 4)) << "after the time that it is kept back";
 }
 
-TEST_F(TakeBackTest, AContainerThatIsGivenUpWithinTheGraceIsGone) {
+TEST_F(AgentReclaimsTest, AContainerThatIsGivenUpWithinTheGraceIsGone) {
   begin_heard();
   const auto began = clock.monotonic();
   ask_with_grace({kNewer}, 1, 60);
@@ -119,7 +119,7 @@ TEST_F(TakeBackTest, AContainerThatIsGivenUpWithinTheGraceIsGone) {
   EXPECT_TRUE(manager().preempted.empty());
 }
 
-TEST_F(TakeBackTest, ALaterRequestWithinTheGraceEndsAtTheSameDeadline) {
+TEST_F(AgentReclaimsTest, ALaterRequestWithinTheGraceEndsAtTheSameDeadline) {
   begin_heard();
   const auto began = clock.monotonic();
   ask_with_grace({kNewer}, 1, 4);
@@ -133,7 +133,7 @@ TEST_F(TakeBackTest, ALaterRequestWithinTheGraceEndsAtTheSameDeadline) {
   EXPECT_EQ(last_answer(2).gone.size(), 2u);
 }
 
-TEST_F(TakeBackTest, TheNextOperatorContinuesWithinTheGrace) {
+TEST_F(AgentReclaimsTest, TheNextOperatorContinuesWithinTheGrace) {
   begin_heard();
   const auto began = clock.monotonic();
   ask_with_grace({kNewer}, 1, 6);
@@ -147,7 +147,7 @@ TEST_F(TakeBackTest, TheNextOperatorContinuesWithinTheGrace) {
   EXPECT_EQ(last_answer(1).gone, std::vector{kNewer});
 }
 
-TEST_F(TakeBackTest, ReportsThatAnotherContainerEndedInstead) {
+TEST_F(AgentReclaimsTest, ReportsThatAnotherContainerEndedInstead) {
   const std::string newest = "container_1_0002_01_000001";
   manager().run(newest, kTakenNm, 2048);
   begin_heard();
@@ -158,7 +158,7 @@ TEST_F(TakeBackTest, ReportsThatAnotherContainerEndedInstead) {
   EXPECT_EQ(manager().preempted, std::vector{newest});
 }
 
-TEST_F(TakeBackTest, ReportsAnEndedContainerAsGoneAndEndsNoOther) {
+TEST_F(AgentReclaimsTest, ReportsAnEndedContainerAsGoneAndEndsNoOther) {
   begin_heard();
   ask({"container_1_0001_01_000009"});
   EXPECT_EQ(answer(1).gone, std::vector<std::string>{"container_1_0001_01_000009"});
@@ -166,7 +166,7 @@ TEST_F(TakeBackTest, ReportsAnEndedContainerAsGoneAndEndsNoOther) {
   EXPECT_TRUE(manager().told_totals.empty());
 }
 
-TEST_F(TakeBackTest, RefusesIfNothingCanBeDone) {
+TEST_F(AgentReclaimsTest, RefusesIfNothingCanBeDone) {
   begin_heard();
   manager().denies = true;
   ask({kNewer});
@@ -181,7 +181,7 @@ TEST_F(TakeBackTest, RefusesIfNothingCanBeDone) {
 }
 
 // The age comes from our monotonic clock: eviction by preemption works with any clock difference.
-TEST_F(TakeBackTest, AcceptsANodeWhoseClockIsAnHourOff) {
+TEST_F(AgentReclaimsTest, AcceptsANodeWhoseClockIsAnHourOff) {
   begin_heard();
   ask({kNewer}, 4, 1, 1h);  // its clock is behind
   EXPECT_EQ(answer(4).gone, std::vector{kNewer});
@@ -191,7 +191,7 @@ TEST_F(TakeBackTest, AcceptsANodeWhoseClockIsAnHourOff) {
 }
 
 // A request that existed before we started has no known arrival: the agent may have acted without it long ago.
-TEST_F(TakeBackTest, JudgesEarlierRequestsByWallClocks) {
+TEST_F(AgentReclaimsTest, JudgesEarlierRequestsByWallClocks) {
   ask({kNewer}, 4, 1, 11min);
   begin();
   EXPECT_NE(answer(4).refused.find("too old"), std::string::npos);
@@ -206,7 +206,7 @@ TEST_F(TakeBackTest, JudgesEarlierRequestsByWallClocks) {
 }
 
 // It would report containers that it does not know yet as gone, and a total of zero would end them.
-TEST_F(TakeBackTest, TakesNothingFromAResourceManagerThatJustStarted) {
+TEST_F(AgentReclaimsTest, TakesNothingFromAResourceManagerThatJustStarted) {
   begin_heard();
   const auto away_is = [&](std::string_view clusters) {
     return until([&] {
@@ -228,11 +228,12 @@ TEST_F(TakeBackTest, TakesNothingFromAResourceManagerThatJustStarted) {
 }
 
 // A request that the previous operator left open is executed; an answered one is not.
-TEST_F(TakeBackTest, ContinuesAfterAnOperatorRestart) {
+TEST_F(AgentReclaimsTest, ContinuesAfterAnOperatorRestart) {
   ask({kNewer}, 5, 3600);
   begin();
   EXPECT_EQ(answer(5).gone, std::vector{kNewer});
-  EXPECT_LE(model::parse_taken_back(annotation("n1", model::kYarnTakenBackAnnotation))->until, clock.wall() + 5min);
+  EXPECT_LE(model::parse_reclaim_answer(annotation("n1", model::kYarnReclaimAnswerAnnotation))->until,
+            clock.wall() + 5min);
   running.reset();
   manager().told_totals.clear();
   begin();
@@ -243,7 +244,7 @@ TEST_F(TakeBackTest, ContinuesAfterAnOperatorRestart) {
   EXPECT_EQ(manager().preempted.size(), 1u);
 }
 
-TEST_F(TakeBackTest, EndsOnlyNamedContainersIfTheOfferIsBelowUsage) {
+TEST_F(AgentReclaimsTest, EndsOnlyNamedContainersIfTheOfferIsBelowUsage) {
   begin_heard();
   patch("n1", annotations(Json::object({{std::string(testing::kOrigin), origin("0", "0")}})));
   EXPECT_TRUE(total(kTakenNm, 0, 0));
@@ -254,7 +255,7 @@ TEST_F(TakeBackTest, EndsOnlyNamedContainersIfTheOfferIsBelowUsage) {
   EXPECT_EQ(manager().preempted, std::vector{kNewer});
 }
 
-TEST_F(TakeBackTest, ConfirmsTheWholeOfferWhileCapacityIsKeptBack) {
+TEST_F(AgentReclaimsTest, ConfirmsTheWholeOfferWhileCapacityIsKeptBack) {
   begin();
   const model::YarnOffer offer{7, {{4000}, {std::int64_t{4} << 30}}, {{4000}, {std::int64_t{4} << 30}}};
   patch("n1",
@@ -275,7 +276,7 @@ TEST_F(TakeBackTest, ConfirmsTheWholeOfferWhileCapacityIsKeptBack) {
 }
 
 // Each node finishes on its own: a finished one does not wait for another, and totals of other nodes do not wait.
-TEST_F(TakeBackTest, ASlowNodeDoesNotDelayOthers) {
+TEST_F(AgentReclaimsTest, ASlowNodeDoesNotDelayOthers) {
   const NodeId quick{"b", 1}, other{"c", 1};
   const std::string theirs = "container_1_0002_01_000002";
   manager().nodes[quick] = {};
@@ -284,7 +285,7 @@ TEST_F(TakeBackTest, ASlowNodeDoesNotDelayOthers) {
   node("n2", "b:1", origin("4k", "4Gi"));
   node("n3", "c:1", origin("4k", "4Gi"));
   begin_heard();
-  EXPECT_TRUE(annotation_is("n2", model::kYarnTakenBackAnnotation, model::format_taken_back({})));
+  EXPECT_TRUE(annotation_is("n2", model::kYarnReclaimAnswerAnnotation, model::format_reclaim_answer({})));
   EXPECT_TRUE(total(other, 4096, 4));
   manager().nodes.at(kTakenNm).ends_nobody = true;
   said.clear();
@@ -304,7 +305,7 @@ TEST_F(TakeBackTest, ASlowNodeDoesNotDelayOthers) {
 }
 
 // Listing ten thousand nodes slows the ResourceManager's allocation of containers.
-TEST_F(TakeBackTest, ListsForAtMostAFifthOfTheTime) {
+TEST_F(AgentReclaimsTest, ListsForAtMostAFifthOfTheTime) {
   constexpr int kAsking = 8;
   constexpr base::Duration kTakes = 100ms;
   for (int i = 0; i < kAsking; ++i) {
@@ -333,7 +334,7 @@ TEST_F(TakeBackTest, ListsForAtMostAFifthOfTheTime) {
 }
 
 // After three seconds its agent ends the named containers itself.
-TEST_F(TakeBackTest, EndsNothingAfterTheAgentGaveUp) {
+TEST_F(AgentReclaimsTest, EndsNothingAfterTheAgentGaveUp) {
   begin_heard();
   manager().listing_takes = 3s;
   ask({kNewer});
@@ -342,7 +343,7 @@ TEST_F(TakeBackTest, EndsNothingAfterTheAgentGaveUp) {
 }
 
 // The agent has acted without it, but the capacity is also kept back by the next operator, and new requests are read.
-TEST_F(TakeBackTest, WritesALostAnswerAgain) {
+TEST_F(AgentReclaimsTest, WritesALostAnswerAgain) {
   begin_heard();
   patches_refused = true;
   ask({kNewer}, 1, 60);
@@ -354,11 +355,11 @@ TEST_F(TakeBackTest, WritesALostAnswerAgain) {
   EXPECT_EQ(answer(1).gone, std::vector{kNewer});
 }
 
-TEST_F(TakeBackTest, IgnoresRequestsOfANodeThatIsOnlyObserved) {
+TEST_F(AgentReclaimsTest, IgnoresRequestsOfANodeThatIsOnlyObserved) {
   begin_heard();
   patch("n1",
         Json::object({{"metadata", Json::object({{"labels", Json::object({{"tidemark.io/state", "observe"}})}})}}));
-  EXPECT_TRUE(annotation_is("n1", model::kYarnTakenBackAnnotation, ""));
+  EXPECT_TRUE(annotation_is("n1", model::kYarnReclaimAnswerAnnotation, ""));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "model/take_back.h"
+#include "model/yarn_reclaim.h"
 
 #include <algorithm>
 #include <initializer_list>
@@ -47,8 +47,8 @@ Result<std::string> text_of(const Json& text, std::string_view key, std::size_t 
 
 Result<std::vector<std::string>> names_of(const Json& root, std::string_view key) {
   const Json* list = root.member(key);
-  if (list == nullptr || !list->is_array() || list->as_array().size() > kTakeBackContainersMax) {
-    return fail(ErrorKind::kInvalid, key, ": wanted an array of at most ", kTakeBackContainersMax, " names");
+  if (list == nullptr || !list->is_array() || list->as_array().size() > kReclaimContainersMax) {
+    return fail(ErrorKind::kInvalid, key, ": wanted an array of at most ", kReclaimContainersMax, " names");
   }
   std::vector<std::string> names;
   for (const Json& each : list->as_array()) {
@@ -72,7 +72,7 @@ void write_names(base::JsonWriter& writer, std::string_view key, const std::vect
 
 }  // namespace
 
-std::string format_take_back(const TakeBack& request) {
+std::string format_reclaim_request(const ReclaimRequest& request) {
   std::string out;
   base::JsonWriter writer(out);
   writer.begin_object().member("schema", kSchema).member("generation", request.generation);
@@ -85,15 +85,15 @@ std::string format_take_back(const TakeBack& request) {
   return out;
 }
 
-Result<TakeBack> parse_take_back(std::string_view annotation) {
+Result<ReclaimRequest> parse_reclaim_request(std::string_view annotation) {
   TM_TRY(const Json root,
          ours(annotation, {"generation", "containers", "reason", "asked", "graceSeconds", "holdSeconds"}));
-  TakeBack read;
+  ReclaimRequest read;
   TM_TRY(read.generation, number_of(root, "generation"));
   TM_TRY(read.containers, names_of(root, "containers"));
   const Json* reason = root.member("reason");
   if (reason == nullptr) return fail(ErrorKind::kInvalid, "reason: missing");
-  TM_TRY(read.reason, text_of(*reason, "reason", kTakeBackTextBytesMax));
+  TM_TRY(read.reason, text_of(*reason, "reason", kReclaimTextBytesMax));
   TM_TRY(read.asked, time_of(root, "asked"));
   // An agent of the version before this one gives no grace.
   if (root.member("graceSeconds") != nullptr) {
@@ -103,7 +103,7 @@ Result<TakeBack> parse_take_back(std::string_view annotation) {
   return read;
 }
 
-std::string format_taken_back(const TakenBack& answer) {
+std::string format_reclaim_answer(const ReclaimAnswer& answer) {
   std::string out;
   base::JsonWriter writer(out);
   writer.begin_object().member("schema", kSchema).member("generation", answer.generation);
@@ -112,7 +112,7 @@ std::string format_taken_back(const TakenBack& answer) {
     write_names(writer, "stayed", answer.stayed);
     if (!answer.leaving.empty()) write_names(writer, "leaving", answer.leaving);
   } else {
-    writer.member("refused", std::string_view(answer.refused).substr(0, kTakeBackTextBytesMax));
+    writer.member("refused", std::string_view(answer.refused).substr(0, kReclaimTextBytesMax));
   }
   if (answer.keep_mib && answer.until) {
     writer.member("keepMiB", *answer.keep_mib).member("until", base::format_rfc3339_micro(*answer.until));
@@ -121,12 +121,12 @@ std::string format_taken_back(const TakenBack& answer) {
   return out;
 }
 
-Result<TakenBack> parse_taken_back(std::string_view annotation) {
+Result<ReclaimAnswer> parse_reclaim_answer(std::string_view annotation) {
   TM_TRY(const Json root, ours(annotation, {"generation", "gone", "stayed", "leaving", "refused", "keepMiB", "until"}));
-  TakenBack read;
+  ReclaimAnswer read;
   TM_TRY(read.generation, number_of(root, "generation"));
   if (const Json* refused = root.member("refused")) {
-    TM_TRY(read.refused, text_of(*refused, "refused", kTakeBackTextBytesMax));
+    TM_TRY(read.refused, text_of(*refused, "refused", kReclaimTextBytesMax));
     if (read.refused.empty()) return fail(ErrorKind::kInvalid, "refused: wanted a reason, found none");
   } else {
     TM_TRY(read.gone, names_of(root, "gone"));

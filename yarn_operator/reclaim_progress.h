@@ -1,7 +1,7 @@
-// Executes the dues (yarn_operator/dues.h): the ResourceManager preempts containers because of a total with the grace
-// as its timeout. Each order is executed once, and repeated until the ResourceManager has done it, down to the target
-// of the first try. Containers that exceed a later total have another cause and continue, also if the node gets a total
-// for another reason (cordoned, not ready).
+// Executes the reclaims of nodes (yarn_operator/node_reclaim.h): the ResourceManager preempts containers because of a
+// total with the grace as its timeout. Each order is executed once, and repeated until the ResourceManager has done it,
+// down to the target of the first try. Containers that exceed a later total have another cause and continue, also if
+// the node gets a total for another reason (cordoned, not ready).
 //
 // The hour of a pool (yarn_operator/hour_room.h) counts containers, but a total limits memory. So the hour is charged
 // with the number of containers that hold that much on average; further ended containers are charged when they are
@@ -20,12 +20,12 @@
 
 #include "base/clock.h"
 #include "yarn_operator/cluster_link.h"
-#include "yarn_operator/dues.h"
 #include "yarn_operator/hour_room.h"
+#include "yarn_operator/node_reclaim.h"
 
 namespace tidemark::yarn_operator {
 
-inline constexpr base::Duration kShrinkAgain = std::chrono::seconds(5);
+inline constexpr base::Duration kPreemptAgain = std::chrono::seconds(5);
 
 // Limits how many nodes start at once to release capacity for more timely work: a tenth of the requested ones, at least
 // one, in each kPaceEvery. The manager asks every node for all waiting work and stops when that work runs, so a few
@@ -43,22 +43,22 @@ inline constexpr base::Duration kPaceEvery = std::chrono::seconds(10);
 inline constexpr std::size_t kPaceParts = 10;
 
 // For one kind of order: a node has at most one of a kind.
-class ShrinkBook {
+class ReclaimProgress {
  public:
   // Orders not tried yet, or not done and last tried a while ago.
-  Dues to_try(Dues found, base::MonotonicTime now) const;
+  NodeReclaims to_try(NodeReclaims found, base::MonotonicTime now) const;
   struct Begun {
-    std::vector<Shrink> shrinks;
-    std::size_t first = 0;                                           // number of shrinks not tried before
+    std::vector<Preemption> preemptions;
+    std::size_t first = 0;                                           // number of nodes not tried before
     std::vector<std::pair<std::string, std::int64_t>> off_the_hour;  // node and containers charged to `room`
   };
-  bool is_under_way(const Due& due) const { return last_of(due) != nullptr; }
-  bool waits(const Due& due) const;  // started, and the rest waits for its hour
+  bool is_under_way(const NodeReclaim& due) const { return last_of(due) != nullptr; }
+  bool waits(const NodeReclaim& due) const;  // started, and the rest waits for its hour
   // Its containers are in their grace. Another total of the node would save them.
-  bool is_in_grace(const Due& due, const ClusterLink& link, base::MonotonicTime now) const;
+  bool is_in_grace(const NodeReclaim& due, const ClusterLink& link, base::MonotonicTime now) const;
   // Needs a new report. Starts at most `first_max` orders that were not tried before; the others stay due. `room`
   // limits bounded orders.
-  Begun begin(const std::vector<Due>& due, const ClusterLink& link, base::MonotonicTime now, HourRoom& room,
+  Begun begin(const std::vector<NodeReclaim>& due, const ClusterLink& link, base::MonotonicTime now, HourRoom& room,
               std::size_t first_max = std::numeric_limits<std::size_t>::max());
   void forget(const std::function<bool(const std::string&)>& is_gone);
 
@@ -74,13 +74,13 @@ class ShrinkBook {
     std::int64_t containers = 0;
     std::int64_t counted = 0;
   };
-  const Last* last_of(const Due& due) const;  // null: not tried
+  const Last* last_of(const NodeReclaim& due) const;  // null: not tried
   // How much of the excess may end now, MiB; 0: wait. `next` is the new try.
-  std::int64_t within_the_hour(const Due& due, const hadoop::NodeReport& report, std::int64_t too_much_mib,
+  std::int64_t within_the_hour(const NodeReclaim& due, const hadoop::NodeReport& report, std::int64_t too_much_mib,
                                HourRoom& room, Begun& begun, Last& next) const;
   // Charges containers that ended by the last try beyond its estimate.
-  void count_what_ended(const Due& due, const hadoop::NodeReport& report, base::MonotonicTime now, HourRoom& room,
-                        Begun& begun);
+  void count_what_ended(const NodeReclaim& due, const hadoop::NodeReport& report, base::MonotonicTime now,
+                        HourRoom& room, Begun& begun);
 
   std::map<std::string, Last> last_;  // by node
 };

@@ -1,5 +1,5 @@
 // Annotations whose times come from other clocks than the operator's.
-#include "yarn_operator/take_back_book.h"
+#include "yarn_operator/reclaim_requests.h"
 
 #include <gtest/gtest.h>
 
@@ -7,15 +7,15 @@
 
 #include "base/json.h"
 #include "base/testing/clock.h"
+#include "yarn_operator/agent_reclaims.h"
 #include "yarn_operator/objects.h"
-#include "yarn_operator/take_back.h"
 
 namespace tidemark::yarn_operator {
 namespace {
 
 using namespace std::chrono_literals;
 
-class TakeBackBookTest : public ::testing::Test {
+class ReclaimRequestsTest : public ::testing::Test {
  protected:
   kube::Node node(std::string_view key, const std::string& text) {
     const Json object = Json::object(
@@ -23,21 +23,21 @@ class TakeBackBookTest : public ::testing::Test {
     return *kube::decode_node(object.dump(), node_fields(), interner);
   }
   kube::Node answered(base::Duration hold) {
-    model::TakenBack answer;
+    model::ReclaimAnswer answer;
     answer.generation = 1;
     answer.keep_mib = 1024;
     answer.until = clock.wall() + hold;
-    return node(model::kYarnTakenBackAnnotation, model::format_taken_back(answer));
+    return node(model::kYarnReclaimAnswerAnnotation, model::format_reclaim_answer(answer));
   }
 
   base::testing::Clock clock;
   base::Log log{clock, {base::LogLevel::kError, base::LogFormat::kText, [](std::string_view) {}}};
   base::Registry metrics;
   kube::Interner interner{metrics, "test"};
-  TakeBackBook book{log};
+  ReclaimRequests book{log};
 };
 
-TEST_F(TakeBackBookTest, KeepsCapacityBackForItsTime) {
+TEST_F(ReclaimRequestsTest, KeepsCapacityBackForItsTime) {
   const kube::Node said = answered(1min);
   EXPECT_EQ(book.keep_mib(said, clock.wall()), 1024);
   EXPECT_EQ(book.keep_mib(said, clock.wall() + 59s), 1024);
@@ -45,16 +45,17 @@ TEST_F(TakeBackBookTest, KeepsCapacityBackForItsTime) {
 }
 
 // An operator that stopped within the grace left its request open.
-TEST_F(TakeBackBookTest, ARequestIsOpenUntilItsLastAnswer) {
-  const model::TakeBack request{3, {"c"}, "TM-EVICT-001", clock.wall(), 60, 30};
-  const auto with = [&](const model::TakenBack& answer) {
-    const Json texts = Json::object({{std::string(model::kYarnTakeBackAnnotation), Json(format_take_back(request))},
-                                     {std::string(model::kYarnTakenBackAnnotation), Json(format_taken_back(answer))}});
+TEST_F(ReclaimRequestsTest, ARequestIsOpenUntilItsLastAnswer) {
+  const model::ReclaimRequest request{3, {"c"}, "TM-EVICT-001", clock.wall(), 60, 30};
+  const auto with = [&](const model::ReclaimAnswer& answer) {
+    const Json texts =
+        Json::object({{std::string(model::kYarnReclaimAnnotation), Json(format_reclaim_request(request))},
+                      {std::string(model::kYarnReclaimAnswerAnnotation), Json(format_reclaim_answer(answer))}});
     const Json object = Json::object({{"metadata", Json::object({{"name", "n"}, {"annotations", texts}})}});
     return *kube::decode_node(object.dump(), node_fields(), interner);
   };
-  const model::TakenBack first{3, {}, {}, "", 1024, clock.wall() + 90s, {"c"}};
-  const model::TakenBack last{3, {"c"}, {}, "", 1024, clock.wall() + 90s};
+  const model::ReclaimAnswer first{3, {}, {}, "", 1024, clock.wall() + 90s, {"c"}};
+  const model::ReclaimAnswer last{3, {"c"}, {}, "", 1024, clock.wall() + 90s};
   EXPECT_TRUE(book.open_request(with(first), clock));
   EXPECT_FALSE(book.open_request(with(last), clock));
   book.answered("n", last);
@@ -63,7 +64,7 @@ TEST_F(TakeBackBookTest, ARequestIsOpenUntilItsLastAnswer) {
 
 // Another replica wrote it with its own clock: the time is off by the clock difference, but never longer than the
 // limit.
-TEST_F(TakeBackBookTest, LimitsTheTimeIfClocksOfReplicasDiffer) {
+TEST_F(ReclaimRequestsTest, LimitsTheTimeIfClocksOfReplicasDiffer) {
   const kube::Node said = answered(1min);
   clock.jump_wall(-3min);
   EXPECT_EQ(book.keep_mib(said, clock.wall()), 1024);
@@ -74,8 +75,8 @@ TEST_F(TakeBackBookTest, LimitsTheTimeIfClocksOfReplicasDiffer) {
 }
 
 // A clock that is set during that time: our own answers are checked like written ones.
-TEST_F(TakeBackBookTest, EndsEvenIfAClockIsSetBack) {
-  model::TakenBack answer;
+TEST_F(ReclaimRequestsTest, EndsEvenIfAClockIsSetBack) {
+  model::ReclaimAnswer answer;
   answer.generation = 2;
   answer.keep_mib = 512;
   answer.until = clock.wall() + kKeepMax;
@@ -86,18 +87,18 @@ TEST_F(TakeBackBookTest, EndsEvenIfAClockIsSetBack) {
   EXPECT_EQ(book.keep_mib(said, clock.wall()), std::nullopt);
 }
 
-TEST_F(TakeBackBookTest, KeepsALostAnswerUntilTheNodeHasIt) {
-  model::TakenBack answer;
+TEST_F(ReclaimRequestsTest, KeepsALostAnswerUntilTheNodeHasIt) {
+  model::ReclaimAnswer answer;
   answer.generation = 2;
   const kube::Node before = answered(1min);  // to request 1
-  const kube::Node after = node(model::kYarnTakenBackAnnotation, model::format_taken_back(answer));
+  const kube::Node after = node(model::kYarnReclaimAnswerAnnotation, model::format_reclaim_answer(answer));
   book.answered("n", answer);
   EXPECT_FALSE(book.lost_answer(before)) << "the write is in progress";
   book.lost("n", 1);
   EXPECT_FALSE(book.lost_answer(before)) << "another answer was lost";
   book.lost("n", 2);
   EXPECT_EQ(book.lost_answer(before), answer);
-  EXPECT_EQ(book.lost_answer(node(model::kYarnTakenBackAnnotation, "{")), answer);
+  EXPECT_EQ(book.lost_answer(node(model::kYarnReclaimAnswerAnnotation, "{")), answer);
   EXPECT_FALSE(book.lost_answer(after));
   answer.generation = 3;
   book.answered("n", answer);

@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "kube/objects.h"
-#include "model/take_back.h"
+#include "model/yarn_reclaim.h"
 
 namespace tidemark::yarn_operator {
 
@@ -19,28 +19,29 @@ struct HeldBack {
   base::WallTime until;       // until then
 };
 // nullopt: none, or expired. An answer with too long a time is ignored.
-std::optional<HeldBack> held_back(const model::TakenBack& answer, base::WallTime now);
+std::optional<HeldBack> held_back(const model::ReclaimAnswer& answer, base::WallTime now);
 
 // A reclaim request and its age. If we saw it arrive, the age comes from our monotonic clock, independent of the node's
 // clock. If it existed at our first pass, the age comes from both wall clocks; it is negative if the node's clock is
 // ahead.
 struct OpenRequest {
-  model::TakeBack request;
+  model::ReclaimRequest request;
   base::Duration age{};
 };
 
-class TakeBackBook {
+class ReclaimRequests {
  public:
-  explicit TakeBackBook(base::Log log) : log_(std::move(log)) {}
+  explicit ReclaimRequests(base::Log log) : log_(std::move(log)) {}
 
   // nullopt: none, or it has an answer. An unreadable one is logged once.
   std::optional<OpenRequest> open_request(const kube::Node& node, const base::Clock& clock);
   // The most that YARN may use of the node now.
   std::optional<std::int64_t> keep_mib(const kube::Node& node, base::WallTime now) const;
-  void answered(const std::string& node, const model::TakenBack& answer) { answers_[node] = {answer}; }
+  void answered(const std::string& node, const model::ReclaimAnswer& answer) { answers_[node] = {answer}; }
   // The answer did not reach the node and must be written again.
   void lost(const std::string& node, std::int64_t generation);
-  std::optional<model::TakenBack> lost_answer(const kube::Node& node) const;  // nullopt: none, or the node has it now
+  std::optional<model::ReclaimAnswer> lost_answer(
+      const kube::Node& node) const;  // nullopt: none, or the node has it now
 
   template <class IsGone>
   void forget(IsGone&& is_gone) {
@@ -56,10 +57,10 @@ class TakeBackBook {
     base::MonotonicTime seen;               // last pass
   };
   struct Given {
-    model::TakenBack answer;
+    model::ReclaimAnswer answer;
     bool lost = false;
   };
-  std::optional<model::TakenBack> answer_of(const kube::Node& node) const;
+  std::optional<model::ReclaimAnswer> answer_of(const kube::Node& node) const;
   const Looked& look(const std::string& node, std::int64_t generation, base::MonotonicTime now);
 
   base::Log log_;

@@ -1,5 +1,5 @@
 // What the operator ended on nodes within the hour for more timely work: from the nodes
-// (model::kYarnGivenBackAnnotation), plus what it ended just now and the watch has not delivered yet. A restarted or
+// (model::kYarnPreemptedAnnotation), plus what it ended just now and the watch has not delivered yet. A restarted or
 // new leader continues in the same hour.
 #pragma once
 
@@ -17,9 +17,9 @@
 
 namespace tidemark::yarn_operator {
 
-class GivenBackBook {
+class PreemptedContainers {
  public:
-  void gave_back(const kube::Node& node, std::string_view work_class, std::int64_t containers, base::WallTime now);
+  void add(const kube::Node& node, std::string_view work_class, std::int64_t containers, base::WallTime now);
   // Within the hour, the oldest first. Unreadable text counts as nothing.
   std::vector<model::EndedTasks> of(const kube::Node& node, base::WallTime now) const;
   std::int64_t containers(const kube::Node& node, base::WallTime now) const;

@@ -1,4 +1,4 @@
-#include "yarn_operator/shrink_book.h"
+#include "yarn_operator/reclaim_progress.h"
 
 #include <algorithm>
 #include <utility>
@@ -24,25 +24,25 @@ std::size_t Pace::room(std::size_t asked, base::MonotonicTime now) {
   return most - std::min(most, begun_);
 }
 
-const ShrinkBook::Last* ShrinkBook::last_of(const Due& due) const {
+const ReclaimProgress::Last* ReclaimProgress::last_of(const NodeReclaim& due) const {
   const auto last = last_.find(due.node);
   return last == last_.end() || last->second.order != due.order ? nullptr : &last->second;
 }
 
-Dues ShrinkBook::to_try(Dues found, base::MonotonicTime now) const {
-  std::erase_if(found.due, [&](const Due& each) {
+NodeReclaims ReclaimProgress::to_try(NodeReclaims found, base::MonotonicTime now) const {
+  std::erase_if(found.due, [&](const NodeReclaim& each) {
     const Last* last = last_of(each);
     return last != nullptr && (last->done || now < last->again);
   });
   return found;
 }
 
-void ShrinkBook::count_what_ended(const Due& due, const hadoop::NodeReport& report, base::MonotonicTime now,
-                                  HourRoom& room, Begun& begun) {
+void ReclaimProgress::count_what_ended(const NodeReclaim& due, const hadoop::NodeReport& report,
+                                       base::MonotonicTime now, HourRoom& room, Begun& begun) {
   const auto found = last_.find(due.node);
   if (found == last_.end() || found->second.counted == 0) return;
   // Long after the last try of another order, containers have ended for other reasons.
-  if (found->second.order != due.order && now >= found->second.again + kShrinkAgain) return;
+  if (found->second.order != due.order && now >= found->second.again + kPreemptAgain) return;
   Last& last = found->second;
   const std::int64_t beyond = last.containers - containers_of(report) - last.counted;
   if (report.used.memory_mib >= last.used_mib || beyond <= 0) return;
@@ -51,8 +51,9 @@ void ShrinkBook::count_what_ended(const Due& due, const hadoop::NodeReport& repo
   last.counted += beyond;
 }
 
-std::int64_t ShrinkBook::within_the_hour(const Due& due, const hadoop::NodeReport& report, std::int64_t too_much_mib,
-                                         HourRoom& room, Begun& begun, Last& next) const {
+std::int64_t ReclaimProgress::within_the_hour(const NodeReclaim& due, const hadoop::NodeReport& report,
+                                              std::int64_t too_much_mib, HourRoom& room, Begun& begun,
+                                              Last& next) const {
   const Last* last = last_of(due);
   const std::int64_t used = report.used.memory_mib;
   // A try without effect has already been counted in the hour.
@@ -70,10 +71,10 @@ std::int64_t ShrinkBook::within_the_hour(const Due& due, const hadoop::NodeRepor
   return next.waits ? policy::sell::yarn_memory_of(most, used, next.containers) : too_much_mib;
 }
 
-ShrinkBook::Begun ShrinkBook::begin(const std::vector<Due>& due, const ClusterLink& link, base::MonotonicTime now,
-                                    HourRoom& room, std::size_t first_max) {
+ReclaimProgress::Begun ReclaimProgress::begin(const std::vector<NodeReclaim>& due, const ClusterLink& link,
+                                              base::MonotonicTime now, HourRoom& room, std::size_t first_max) {
   Begun begun;
-  for (const Due& each : due) {
+  for (const NodeReclaim& each : due) {
     const hadoop::NodeReport* report = link.find(each.nm);
     if (report == nullptr || !hadoop::is_active(report->state)) continue;
     if (link.may_hold_more(report->id)) continue;  // what it holds is not known yet; wait for the next report
@@ -87,7 +88,7 @@ ShrinkBook::Begun ShrinkBook::begin(const std::vector<Due>& due, const ClusterLi
     const policy::sell::YarnAmount used{report->used.memory_mib, report->used.vcores};
     std::int64_t too_much = policy::sell::yarn_too_much(used, keep);
     if (too_much > 0 && !again && begun.first == first_max) continue;
-    Last next{each.order, keep, too_much == 0, now + each.grace + kShrinkAgain};
+    Last next{each.order, keep, too_much == 0, now + each.grace + kPreemptAgain};
     if (too_much > 0 && each.bounded) {
       too_much = within_the_hour(each, *report, too_much, room, begun, next);
     }
@@ -97,21 +98,21 @@ ShrinkBook::Begun ShrinkBook::begin(const std::vector<Due>& due, const ClusterLi
     if (too_much == 0) continue;
     const auto take = policy::sell::yarn_take(used, {report->capability.memory_mib, report->capability.vcores},
                                               each.offered_vcores, too_much);
-    Shrink shrink{each.nm, report->capability, each.reason, each.grace};
-    shrink.total.memory_mib = take.memory_mib;
-    shrink.total.vcores = take.vcores;
-    begun.shrinks.push_back(std::move(shrink));
+    Preemption preemption{each.nm, report->capability, each.reason, each.grace};
+    preemption.total.memory_mib = take.memory_mib;
+    preemption.total.vcores = take.vcores;
+    begun.preemptions.push_back(std::move(preemption));
     begun.first += again ? 0 : 1;
   }
   return begun;
 }
 
-bool ShrinkBook::waits(const Due& due) const {
+bool ReclaimProgress::waits(const NodeReclaim& due) const {
   const Last* last = last_of(due);
   return last != nullptr && last->waits;
 }
 
-bool ShrinkBook::is_in_grace(const Due& due, const ClusterLink& link, base::MonotonicTime now) const {
+bool ReclaimProgress::is_in_grace(const NodeReclaim& due, const ClusterLink& link, base::MonotonicTime now) const {
   const Last* last = last_of(due);
   if (due.grace == base::Duration(0) || last == nullptr || last->done || now >= last->again) return false;
   const hadoop::NodeReport* report = link.find(due.nm);
@@ -119,7 +120,7 @@ bool ShrinkBook::is_in_grace(const Due& due, const ClusterLink& link, base::Mono
   return policy::sell::yarn_too_much({report->used.memory_mib, report->used.vcores}, last->keep) > 0;
 }
 
-void ShrinkBook::forget(const std::function<bool(const std::string&)>& is_gone) {
+void ReclaimProgress::forget(const std::function<bool(const std::string&)>& is_gone) {
   std::erase_if(last_, [&](const auto& each) { return is_gone(each.first); });
 }
 

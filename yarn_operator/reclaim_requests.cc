@@ -1,9 +1,9 @@
-#include "yarn_operator/take_back_book.h"
+#include "yarn_operator/reclaim_requests.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "yarn_operator/take_back.h"
+#include "yarn_operator/agent_reclaims.h"
 
 namespace tidemark::yarn_operator {
 namespace {
@@ -11,14 +11,14 @@ namespace {
 // Longest interval between two passes of a leader. A request that came in a longer gap may be old.
 constexpr base::Duration kLookGap = std::chrono::minutes(1);
 
-std::optional<model::TakenBack> answer_on(const kube::Node& node) {
-  const kube::Text* text = node.meta.annotations.find(model::kYarnTakenBackAnnotation);
+std::optional<model::ReclaimAnswer> answer_on(const kube::Node& node) {
+  const kube::Text* text = node.meta.annotations.find(model::kYarnReclaimAnswerAnnotation);
   if (text == nullptr) return std::nullopt;
-  auto written = model::parse_taken_back(text->view());
+  auto written = model::parse_reclaim_answer(text->view());
   return written ? std::optional(*std::move(written)) : std::nullopt;
 }
 
-bool is_newer(const model::TakenBack& given, const std::optional<model::TakenBack>& written) {
+bool is_newer(const model::ReclaimAnswer& given, const std::optional<model::ReclaimAnswer>& written) {
   if (!written || given.generation != written->generation) {
     return !written || given.generation > written->generation;
   }
@@ -27,32 +27,32 @@ bool is_newer(const model::TakenBack& given, const std::optional<model::TakenBac
 
 }  // namespace
 
-std::optional<HeldBack> held_back(const model::TakenBack& answer, base::WallTime now) {
+std::optional<HeldBack> held_back(const model::ReclaimAnswer& answer, base::WallTime now) {
   if (!answer.keep_mib || !answer.until) return std::nullopt;
   if (*answer.until <= now || *answer.until > now + kKeepMax) return std::nullopt;
   return HeldBack{*answer.keep_mib, *answer.until};
 }
 
-std::optional<model::TakenBack> TakeBackBook::answer_of(const kube::Node& node) const {
+std::optional<model::ReclaimAnswer> ReclaimRequests::answer_of(const kube::Node& node) const {
   auto answer = answer_on(node);
   const auto given = answers_.find(std::string(node.meta.name));
   if (given == answers_.end()) return answer;
   return is_newer(given->second.answer, answer) ? std::optional(given->second.answer) : answer;
 }
 
-void TakeBackBook::lost(const std::string& node, std::int64_t generation) {
+void ReclaimRequests::lost(const std::string& node, std::int64_t generation) {
   const auto given = answers_.find(node);
   if (given != answers_.end() && given->second.answer.generation == generation) given->second.lost = true;
 }
 
-std::optional<model::TakenBack> TakeBackBook::lost_answer(const kube::Node& node) const {
+std::optional<model::ReclaimAnswer> ReclaimRequests::lost_answer(const kube::Node& node) const {
   const auto given = answers_.find(std::string(node.meta.name));
   if (given == answers_.end() || !given->second.lost) return std::nullopt;
   return is_newer(given->second.answer, answer_on(node)) ? std::optional(given->second.answer) : std::nullopt;
 }
 
-const TakeBackBook::Looked& TakeBackBook::look(const std::string& node, std::int64_t generation,
-                                               base::MonotonicTime now) {
+const ReclaimRequests::Looked& ReclaimRequests::look(const std::string& node, std::int64_t generation,
+                                                     base::MonotonicTime now) {
   const auto [known, first] = looked_.try_emplace(node, Looked{generation, std::nullopt, now});
   Looked& looked = known->second;
   if (!first && looked.generation != generation) {
@@ -63,15 +63,15 @@ const TakeBackBook::Looked& TakeBackBook::look(const std::string& node, std::int
   return looked;
 }
 
-std::optional<OpenRequest> TakeBackBook::open_request(const kube::Node& node, const base::Clock& clock) {
+std::optional<OpenRequest> ReclaimRequests::open_request(const kube::Node& node, const base::Clock& clock) {
   const std::string name(node.meta.name);
   const base::MonotonicTime now = clock.monotonic();
-  const kube::Text* text = node.meta.annotations.find(model::kYarnTakeBackAnnotation);
+  const kube::Text* text = node.meta.annotations.find(model::kYarnReclaimAnnotation);
   if (text == nullptr) {
     look(name, 0, now);
     return std::nullopt;
   }
-  auto request = model::parse_take_back(text->view());
+  auto request = model::parse_reclaim_request(text->view());
   if (!request) {
     std::string& said = said_[name];
     if (std::exchange(said, request.error().message) != request.error().message) {
@@ -90,7 +90,7 @@ std::optional<OpenRequest> TakeBackBook::open_request(const kube::Node& node, co
   return OpenRequest{*std::move(request), age};
 }
 
-std::optional<std::int64_t> TakeBackBook::keep_mib(const kube::Node& node, base::WallTime now) const {
+std::optional<std::int64_t> ReclaimRequests::keep_mib(const kube::Node& node, base::WallTime now) const {
   const auto answer = answer_of(node);
   const auto held = answer ? held_back(*answer, now) : std::nullopt;
   return held ? std::optional(held->keep_mib) : std::nullopt;

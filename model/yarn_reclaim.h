@@ -1,9 +1,9 @@
 // How a node's agent has YARN's containers preempted: it requests on its node, and YARN's operator answers there.
 //
-//    annotation  tidemark.io/yarn-take-back    of the agent
+//    annotation  tidemark.io/yarn-reclaim    of the agent
 //                {"schema":1,"generation":7,"containers":["container_…"],"reason":"TM-EVICT-001",
 //                 "asked":"2026-03-01T02:00:00.000000Z","graceSeconds":30,"holdSeconds":60}
-//    annotation  tidemark.io/yarn-taken-back   of the operator
+//    annotation  tidemark.io/yarn-reclaim-answer   of the operator
 //                {"schema":1,"generation":7,"gone":["container_…"],"stayed":[…],"keepMiB":2048,
 //                 "until":"2026-03-01T02:01:00.000000Z"}
 //
@@ -26,25 +26,25 @@
 
 namespace tidemark::model {
 
-inline constexpr std::string_view kYarnTakeBackAnnotation = "tidemark.io/yarn-take-back";
-inline constexpr std::string_view kYarnTakenBackAnnotation = "tidemark.io/yarn-taken-back";
-inline constexpr std::size_t kTakeBackContainersMax = 64;
+inline constexpr std::string_view kYarnReclaimAnnotation = "tidemark.io/yarn-reclaim";
+inline constexpr std::string_view kYarnReclaimAnswerAnnotation = "tidemark.io/yarn-reclaim-answer";
+inline constexpr std::size_t kReclaimContainersMax = 64;
 inline constexpr std::size_t kContainerNameBytesMax = 128;
-inline constexpr std::size_t kTakeBackTextBytesMax = 512;  // of a reason, a refusal
+inline constexpr std::size_t kReclaimTextBytesMax = 512;  // of a reason, a refusal
 
-struct TakeBack {
+struct ReclaimRequest {
   std::int64_t generation = 0;          // grows with each
   std::vector<std::string> containers;  // names of the containers to preempt
   std::string reason;                   // an id of model/reason.h
   base::WallTime asked;                 // by the node's clock
   std::int64_t hold_seconds = 0;        // how long the released amount is not offered to YARN again
   std::int64_t grace_seconds = 0;       // from the notice to the application to the kill
-  bool operator==(const TakeBack&) const = default;
+  bool operator==(const ReclaimRequest&) const = default;
 };
-std::string format_take_back(const TakeBack& request);
-Result<TakeBack> parse_take_back(std::string_view annotation);
+std::string format_reclaim_request(const ReclaimRequest& request);
+Result<ReclaimRequest> parse_reclaim_request(std::string_view annotation);
 
-struct TakenBack {
+struct ReclaimAnswer {
   std::int64_t generation = 0;            // of the request
   std::vector<std::string> gone;          // ended; the masters of preempted ones were notified
   std::vector<std::string> stayed;        // others were preempted instead, or none
@@ -52,9 +52,9 @@ struct TakenBack {
   std::optional<std::int64_t> keep_mib;   // the most that YARN may use on the node
   std::optional<base::WallTime> until{};  // the end of `keep_mib`; set together
   std::vector<std::string> leaving{};     // told to end; another answer follows
-  bool operator==(const TakenBack&) const = default;
+  bool operator==(const ReclaimAnswer&) const = default;
 };
-std::string format_taken_back(const TakenBack& answer);
-Result<TakenBack> parse_taken_back(std::string_view annotation);
+std::string format_reclaim_answer(const ReclaimAnswer& answer);
+Result<ReclaimAnswer> parse_reclaim_answer(std::string_view annotation);
 
 }  // namespace tidemark::model
