@@ -56,6 +56,7 @@ constexpr Command kCommands[] = {
     {"off", "stop selling, after a drain or at once", main::run_off},
     {"on", "start selling again", main::run_on},
     {"observe", "compute and show decisions for nodes, but write nothing", main::run_observe},
+    {"node", "let nodes join co-location or leave it, step by step", main::run_node},
     {"override", "change the water line of a pool or the cluster for a limited time", main::run_override},
     {"uninstall", "remove what Tidemark wrote to the cluster", main::run_uninstall},
     {"doctor", "report what prevents offline work on this machine, in the cluster or at YARN", main::run_doctor},

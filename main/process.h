@@ -100,6 +100,7 @@ int run_local(const std::vector<std::string>& args);
 int run_off(const std::vector<std::string>& args);
 int run_on(const std::vector<std::string>& args);
 int run_observe(const std::vector<std::string>& args);
+int run_node(const std::vector<std::string>& args);
 int run_override(const std::vector<std::string>& args);
 int run_preview(const std::vector<std::string>& args);
 int run_doctor(const std::vector<std::string>& args);

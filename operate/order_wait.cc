@@ -238,7 +238,7 @@ net::Task<WaitReport> wait_for_order(net::EventLoop& loop, kube::Client& client,
       told = true;
       out.last = progress;
       out.listed = true;
-      if (out.not_reached.empty()) break;
+      if (out.not_reached.empty() || (wait.until_drained && progress.draining == 0)) break;
     }
     const base::Duration left = deadline - loop.clock().monotonic();
     if (left <= base::Duration(0)) break;

@@ -74,6 +74,7 @@ net::Task<Result<NodesInForce>> nodes_in_force(kube::Client& client, base::Durat
 struct WaitOptions {
   base::Duration limit;
   std::function<void(const WaitProgress&)> on_progress = nullptr;  // gets each change, once a second at most
+  bool until_drained = false;                                      // of `off`: ends when no node drains any more
 };
 
 // Follows the nodes of the report with one watch.

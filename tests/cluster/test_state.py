@@ -119,6 +119,45 @@ class OffAndOn(WithState):
             self.wait_offered(name, LEFT, component)
 
 
+class JoinAndLeave(WithState):
+    CONFIG = {"schema": 1, "mode": "observe", "pools": [{"name": "night", "mode": "enforce", "nodeSelector": {"matchLabels": {"tidemark.io/pool": "night"}}}]}
+
+    def run_node(self, verb: str, *more: str) -> subprocess.CompletedProcess:
+        words = ["node", verb, *more, "--reason", "a test", "--by", "ann@ops", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"]]
+        return subprocess.run([os.environ["TIDEMARK_BINARY"], *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
+
+    def test_nodes_join_step_by_step_and_leave_with_proof(self):
+        data = {"metadata": {"name": colocation.TIDEMARK_CONFIG}, "data": {"config.yaml": json.dumps(self.CONFIG)}}
+        must(self.api.request("POST", colocation.SETTINGS, data))
+        good, silent = self.node("state-join-a", labels={"rack": "7"}), self.node("state-join-b", labels={"rack": "7"}, age_s=3600)
+        for name in (good, silent):
+            status = {"status": {"conditions": [{"type": "Ready", "status": "True"}]}}
+            must(self.api.request("PATCH", f"/api/v1/nodes/{name}/status", status, content=MERGE))
+        component = self.run_manager("--leader-elect=false")
+        words = ["-l", "rack=7", "--pool=night", "--wait=3s", "--yes"]
+        first = self.run_node("join", *words)
+        self.assertEqual(1, first.returncode, first.stdout + first.stderr)
+        self.assertIn(f"{good}: on, pool night\n", first.stdout)
+        self.assertIn(f"{silent}: its agent is silent", first.stdout)
+        self.wait_offered(good, LEFT, component)
+        self.assertEqual("observe", must(self.api.request("GET", f"/api/v1/nodes/{silent}")).get("metadata.labels")[STATE])
+
+        self.report(silent)
+        would = self.run_node("join", *words, "--dry-run")
+        self.assertIn(f"{good}: nothing to do\n", would.stdout)
+        self.assertIn(f"{silent}: on\n", would.stdout)
+        again = json.loads(self.run_node("join", *words, "-o", "json").stdout)
+        self.assertFalse(again["failed"], again)
+        self.assertEqual([[], ["on"]], [each["steps"] for each in again["nodes"]])
+        self.wait_offered(silent, LEFT, component)
+
+        left = self.run_node("leave", good, silent, "--drain=0s", "--yes")
+        self.assertEqual(0, left.returncode, left.stdout + left.stderr)
+        self.assertIn("2 of 2 nodes have offered 0, tasks 0, files 0", left.stdout)
+        for name in (good, silent):
+            self.assertIsNone(self.offered(name))
+
+
 class Observe(WithState):
     def test_an_observed_pool_is_shown_and_not_written(self):
         data = {"metadata": {"name": colocation.TIDEMARK_CONFIG}, "data": {"config.yaml": json.dumps(NIGHT)}}
