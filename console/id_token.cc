@@ -182,6 +182,9 @@ Result<Discovery> parse_discovery(std::string_view text, std::string_view issuer
   TM_TRY(out.authorization_endpoint, https_at(json, "authorization_endpoint"));
   TM_TRY(out.token_endpoint, https_at(json, "token_endpoint"));
   TM_TRY(out.jwks_uri, https_at(json, "jwks_uri"));
+  if (json.member("revocation_endpoint") != nullptr) {
+    TM_TRY(out.revocation_endpoint, https_at(json, "revocation_endpoint"));
+  }
   const Json* methods = json.member("token_endpoint_auth_methods_supported");
   if (methods != nullptr && methods->is_array()) {
     out.secret_in_body = std::ranges::none_of(methods->as_array(), [](const Json& each) {

@@ -63,9 +63,10 @@ std::optional<IdTokenFacts> facts_of(std::string_view token);
 // What the issuer says of itself under /.well-known/openid-configuration.
 struct Discovery {
   std::string authorization_endpoint, token_endpoint, jwks_uri;  // all with https
+  std::string revocation_endpoint;                               // the same; "": it revokes no token (RFC 7009)
   bool secret_in_body = false;  // the token endpoint takes no client secret in the header Authorization
 };
-// kInvalid: it is of another issuer, or an address is missing or not https.
+// kInvalid: it is of another issuer, or an address that it needs is missing, or one is not https.
 Result<Discovery> parse_discovery(std::string_view text, std::string_view issuer);
 
 }  // namespace tidemark::console

@@ -180,6 +180,12 @@ net::Task<void> Login::finish_by_issuer(net::HttpExchange& exchange) {
 }
 
 void Login::log_out(net::HttpExchange& exchange) {
+  const auto session = read_session(sealer_, cookies_of(exchange.head().headers), loop_.clock().wall());
+  if (session && oidc_ != nullptr && !session->refresh_token.empty()) {
+    oidc_->revoke(session->refresh_token, [log = log_, user = session->user](const Result<void>& done) {
+      if (!done) log.warn("cannot revoke a refresh token", {{"user", user}, {"error", done.error().message}});
+    });
+  }
   net::Headers headers = answer_headers("application/json", "no-store");
   headers.set("set-cookie", ended_session_cookie());
   exchange.respond(200, std::move(headers), net::make_buffer(session_json(nullptr, oidc_.get()).dump()));

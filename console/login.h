@@ -61,7 +61,7 @@ class Login {
         ClientsOf clients_of, std::optional<OidcOptions> oidc = std::nullopt);
 
   net::Task<void> log_in(net::HttpExchange& exchange);   // {"token":…}
-  void log_out(net::HttpExchange& exchange);             // ends the session of this browser
+  void log_out(net::HttpExchange& exchange);             // ends the session of this browser, and its refresh token
   net::Task<void> session(net::HttpExchange& exchange);  // the user of the session; renews the session and its token
 
   // Whether a browser opens `path` to log in by the issuer; then the answer is a redirect.

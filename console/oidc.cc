@@ -168,6 +168,22 @@ net::Task<std::expected<IssuerTokens, OidcFailure>> OidcLogin::refresh_once(std:
   co_return *std::move(tokens);
 }
 
+void OidcLogin::revoke(std::string refresh_token, std::function<void(const Result<void>&)> done) {
+  scope_.spawn(run_revoke(std::move(refresh_token), std::move(done)));
+}
+
+net::Task<void> OidcLogin::run_revoke(std::string refresh_token, std::function<void(const Result<void>&)> done) {
+  done(co_await revoke_once(std::move(refresh_token)));
+}
+
+net::Task<Result<void>> OidcLogin::revoke_once(std::string refresh_token) {
+  TM_CO_TRY(const Discovery document, co_await discovery());
+  if (document.revocation_endpoint.empty()) co_return Result<void>();
+  std::string body = parameters({{"token", refresh_token}, {"token_type_hint", "refresh_token"}});
+  TM_CO_TRY_VOID(co_await fetch(document.revocation_endpoint, of_client(document, std::move(body))));
+  co_return Result<void>();
+}
+
 net::Task<std::expected<void, OidcFailure>> OidcLogin::check(std::string token, std::optional<std::string> nonce,
                                                              std::string subject) {
   IdTokenFault fault = IdTokenFault::kUnknownKey;
@@ -209,13 +225,11 @@ net::Task<Result<std::vector<SigningKey>>> OidcLogin::keys(base::Duration life) 
   co_return *std::move(parsed);
 }
 
-// kDenied: the issuer does not accept the grant. `grant` is the body of the request, without the client.
-net::Task<Result<IssuerTokens>> OidcLogin::tokens_for(std::string grant) {
-  TM_CO_TRY(const Discovery document, co_await discovery());
+net::HttpRequest OidcLogin::of_client(const Discovery& document, std::string body) const {
   net::HttpRequest request;
   request.method = "POST";
   request.headers.set("content-type", "application/x-www-form-urlencoded");
-  request.body = std::move(grant);
+  request.body = std::move(body);
   const std::string client = parameters({{"client_id", options_.client_id}});
   if (options_.client_secret.empty()) {
     request.body += cat("&", client);
@@ -226,7 +240,13 @@ net::Task<Result<IssuerTokens>> OidcLogin::tokens_for(std::string grant) {
                         cat("Basic ", base::base64_encode(cat(net::percent_encode(options_.client_id), ":",
                                                               net::percent_encode(options_.client_secret)))));
   }
-  TM_CO_TRY(const std::string text, co_await fetch(document.token_endpoint, std::move(request)));
+  return request;
+}
+
+// kDenied: the issuer does not accept the grant. `grant` is the body of the request, without the client.
+net::Task<Result<IssuerTokens>> OidcLogin::tokens_for(std::string grant) {
+  TM_CO_TRY(const Discovery document, co_await discovery());
+  TM_CO_TRY(const std::string text, co_await fetch(document.token_endpoint, of_client(document, std::move(grant))));
   const auto json = Json::parse(text);
   if (!json || json->text_at("id_token").empty()) {
     co_return fail(ErrorKind::kInvalid, "the issuer's token endpoint answered without id_token");

@@ -77,6 +77,9 @@ class OidcLogin {
   // A new ID token for the person of `subject`. An issuer may accept a refresh token once only, so pages of one browser
   // that come at the same time get one answer, which is kept for kRefreshKept.
   net::Task<std::expected<IssuerTokens, OidcFailure>> refresh(std::string refresh_token, std::string subject);
+  // Lets the issuer end a refresh token (RFC 7009), if it can. Returns at once: a person who logs out does not wait for
+  // the issuer, and a browser that leaves does not cancel it. `done` gets the error, or none.
+  void revoke(std::string refresh_token, std::function<void(const Result<void>&)> done);
   static std::string ended_cookie();
 
  private:
@@ -96,6 +99,10 @@ class OidcLogin {
   net::Task<void> run_refresh(std::shared_ptr<Refresh> refresh, std::string refresh_token, std::string subject);
   net::Task<std::expected<IssuerTokens, OidcFailure>> refresh_once(std::string refresh_token, std::string subject);
   net::Task<Result<IssuerTokens>> tokens_for(std::string grant);
+  net::Task<Result<void>> revoke_once(std::string refresh_token);
+  net::Task<void> run_revoke(std::string refresh_token, std::function<void(const Result<void>&)> done);
+  // A POST with this body and what proves that it comes from the client.
+  net::HttpRequest of_client(const Discovery& document, std::string body) const;
   // For a key that is not known the keys are read again.
   net::Task<std::expected<void, OidcFailure>> check(std::string token, std::optional<std::string> nonce,
                                                     std::string subject);

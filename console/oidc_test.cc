@@ -62,8 +62,11 @@ class ConsoleOidc : public ::testing::Test {
     net::HttpResponse out;
     out.status = 200;
     if (request.target == "/realm/.well-known/openid-configuration") {
-      out.body = cat(R"({"issuer":")", kRealm, R"(","authorization_endpoint":"https://issuer.example/auth",)",
-                     R"("token_endpoint":"https://issuer.example/token","jwks_uri":"https://issuer.example/keys"})");
+      out.body =
+          cat(R"({"issuer":")", kRealm, R"(","authorization_endpoint":"https://issuer.example/auth",)", revocation,
+              R"("token_endpoint":"https://issuer.example/token","jwks_uri":"https://issuer.example/keys"})");
+    } else if (request.target == "/revoke") {
+      out.status = revoke_status;
     } else if (request.target == "/keys") {
       ++keys_read;
       out.body = cat(R"({"keys":[)", key.jwk(key_id), "]}");
@@ -117,7 +120,8 @@ class ConsoleOidc : public ::testing::Test {
   net::EventLoop loop{clock};
   net::IssuerKey key{Algorithm::kEs256};
   std::string key_id = "k1", token, more;
-  int token_status = 200, keys_read = 0;
+  int token_status = 200, revoke_status = 200, keys_read = 0;
+  std::string revocation = R"("revocation_endpoint":"https://issuer.example/revoke",)";
   std::vector<std::string> scopes;  // empty: the default
   std::vector<net::HttpRequest> asked;
   std::unique_ptr<OidcLogin> oidc;
@@ -227,6 +231,30 @@ TEST_F(ConsoleOidc, TellsAnEndedRefreshTokenFromAnIssuerThatIsAway) {
   EXPECT_EQ(refresh("r-3", "eve"), "token") << "the new token is of another person";
   token = id_token("", "another-client");
   EXPECT_EQ(refresh("r-4"), "token");
+}
+
+TEST_F(ConsoleOidc, RevokesARefreshTokenAtTheIssuerThatCan) {
+  make("p&ss");
+  std::vector<bool> done;
+  const auto revoke = [&] {
+    oidc->revoke("r-1", [&](const Result<void>& outcome) { done.push_back(outcome.has_value()); });
+    net::testing::run_for(loop, clock, 1s);
+  };
+  revoke();
+  const auto request = *std::ranges::find(asked, "/revoke", &net::HttpRequest::target);
+  const auto form = *net::parse_target("/?" + request.body);
+  EXPECT_EQ(form.get("token"), "r-1");
+  EXPECT_EQ(form.get("token_type_hint"), "refresh_token");
+  EXPECT_NE(request.headers.get("authorization"), "") << "only the client may revoke its tokens";
+  revoke_status = 503;
+  revoke();
+  EXPECT_EQ(done, (std::vector<bool>{true, false}));
+  revocation = "";
+  make("");
+  asked.clear();
+  revoke();
+  EXPECT_EQ(std::ranges::count(asked, "/revoke", &net::HttpRequest::target), 0);
+  EXPECT_TRUE(done.back());
 }
 
 TEST_F(ConsoleOidc, AsksForConsentIfItWantsOfflineAccess) {

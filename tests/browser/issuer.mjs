@@ -1,6 +1,6 @@
 // An issuer of OpenID Connect: the certified package oidc-provider behind TLS, with its own forms for login and consent.
 // A person logs in by any name; the name becomes `sub`. ID tokens live as long as in no real issuer, so that a test sees
-// their end. POST /leave/NAME: the person has left, and gets no further token.
+// their end. POST /leave/NAME: the person has left, and gets no further token. GET /revoked: how many refresh tokens were revoked.
 //
 //   node issuer.mjs PORT REDIRECT_ADDRESS CERTIFICATE KEY
 //
@@ -22,10 +22,14 @@ const provider = new Provider(issuer, {
   pkce: { required: () => true },
   findAccount: (_, id) => (left.has(id) ? undefined : { accountId: id, claims: () => ({ sub: id, email: `${id}@example.com` }) }),
   cookies: { keys: ["a key of the test"] },
+  features: { revocation: { enabled: true } },
 });
+let revoked = 0;
+provider.on("refresh_token.destroyed", () => revoked++);
 const callback = provider.callback();
 createServer({ cert: readFileSync(certificate), key: readFileSync(key) }, (request, answer) => {
   const [, verb, name] = request.url.split("/");
+  if (verb === "revoked") return answer.writeHead(200).end(String(revoked));
   if (request.method !== "POST" || verb !== "leave") return callback(request, answer);
   left.add(name);
   answer.writeHead(204).end();

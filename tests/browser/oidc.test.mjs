@@ -64,8 +64,12 @@ describe("login by an issuer", () => {
     assert.equal(written[1].override.by, "oidc:ann");
     await page.reload();
     await page.getByText("oidc:ann").waitFor();
+    const revoked = async () => Number(await (await page.context().request.get(`${ISSUER}/revoked`)).text());
+    assert.equal(await revoked(), 0);
     await page.getByRole("button", { name: "Log out" }).click();
     await page.getByRole("heading", { name: "Log in to Tidemark" }).waitFor();
+    for (let i = 0; i < 100 && (await revoked()) === 0; i++) await page.waitForTimeout(100);
+    assert.equal(await revoked(), 1, "the refresh token of the session is over at the issuer");
     await page.context().close();
   });
 
