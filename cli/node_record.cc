@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -37,6 +39,45 @@ Json task_json(const model::TaskRecord& task) {
                        {"runQueueWorst", task.run_queue_worst}});
 }
 
+// Containers of a copilot, as the last records have them: a full record has all of them, later ones those that changed.
+class Containers {
+ public:
+  void take(const model::NodeRecord& record) {
+    if (record.whole) {
+      tasks_.clear();
+      at_ = record.time;
+    }
+    if (!at_) return;
+    at_ = record.time;
+    for (const model::TaskRecord& task : record.tasks) {
+      if (!task.offline || task.source == kPodSource || task.source == kHostSource) continue;
+      if (task.ended) {
+        tasks_.erase(task.name);
+      } else {
+        tasks_.insert_or_assign(task.name, task);
+      }
+    }
+  }
+  Json json() const {  // null: no full record
+    if (!at_) return {};
+    Json rows = Json::array();
+    for (const auto& [name, task] : tasks_) {
+      rows.as_array().push_back(Json::object({{"source", task.source},
+                                              {"name", name},
+                                              {"cpu", task.cpu_milli},
+                                              {"memory", task.memory_bytes},
+                                              {"throttled", task.throttled_permille},
+                                              {"cpuPressure", task.cpu_pressure}}));
+    }
+    return Json::object({{"at", seconds(at_->since_epoch)}, {"rows", std::move(rows)}});
+  }
+
+ private:
+  static constexpr std::string_view kPodSource = "kubernetes", kHostSource = "host";
+  std::map<std::string, model::TaskRecord, std::less<>> tasks_;
+  std::optional<base::WallTime> at_;
+};
+
 Json record_json(const model::NodeRecord& record) {
   Json tasks = Json::array(), events = Json::array();
   for (const model::TaskRecord& task : record.tasks) {
@@ -68,16 +109,20 @@ Json record_json(const model::NodeRecord& record) {
 Result<Json> node_record_json(const std::string& state_dir, const std::string& node, base::WallTime from,
                               base::WallTime to) {
   Json records = Json::array();
+  Containers containers;
   bool has_node = false;
   const std::string path = base::cat(state_dir, "/", agent::kRecordFile);
   TM_TRY_VOID(journal::read_kept_lines(path, model::kNodeRecordLineMax, [&](std::string_view line) {
     const auto read = model::parse_node_record(line);
     if (!read || read->lost > 0 || read->record.node != node) return;
     has_node = true;
-    if (read->record.time >= from && read->record.time <= to) records.as_array().push_back(record_json(read->record));
+    if (read->record.time < from || read->record.time > to) return;
+    containers.take(read->record);
+    records.as_array().push_back(record_json(read->record));
   }));
   if (!has_node) return fail(ErrorKind::kNotFound, path, " has no record of node ", base::in_quotes(node));
-  return Json::object({{"schema", 1}, {"node", node}, {"records", std::move(records)}});
+  return Json::object(
+      {{"schema", 1}, {"node", node}, {"records", std::move(records)}, {"containers", containers.json()}});
 }
 
 }  // namespace tidemark::cli

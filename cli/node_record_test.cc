@@ -64,6 +64,33 @@ TEST_F(NodeRecordTest, HasTheLinesOfTheNodeInTheTimeRange) {
   EXPECT_EQ(line.at("tasks")->as_array()[0].text_at("name"), "web-0");
 }
 
+TEST_F(NodeRecordTest, HasTheContainersOfTheLastFullRecordAndWhatChangedSince) {
+  const auto container = [](std::string name, std::int64_t cpu) {
+    model::TaskRecord out;
+    out.source = "yarn";
+    out.name = std::move(name);
+    out.offline = true;
+    out.cpu_milli = cpu;
+    return out;
+  };
+  model::NodeRecord full = line_at(kRecordTime + -8min, "n1"), later = line_at(kRecordTime + -7min, "n1");
+  full.whole = true;
+  full.tasks = {container("c1", 500), container("c2", 700), container("c3", 10)};
+  later.tasks = {container("c1", 900), container("c2", 0)};
+  later.tasks[1].ended = true;
+  std::ofstream(directory + "/record.jsonl", std::ios::app) << model::to_line(full) << "\n"
+                                                            << model::to_line(later) << "\n";
+  const auto found = node_record_json(directory, "n1", kRecordTime + -15min, kRecordTime);
+  ASSERT_TRUE(found) << found.error().message;
+  const auto& rows = found->at("containers", "rows")->as_array();
+  ASSERT_EQ(rows.size(), 2U) << found->dump();
+  EXPECT_EQ(rows[0].text_at("name"), "c1");
+  EXPECT_EQ(rows[0].at("cpu")->get_int(), 900);
+  EXPECT_EQ(rows[1].text_at("name"), "c3");
+  const auto before = node_record_json(directory, "n1", kRecordTime + -15min, kRecordTime + -9min);
+  EXPECT_TRUE(before->member("containers")->is_null()) << "without a full record they are unknown";
+}
+
 TEST_F(NodeRecordTest, SaysThatThereIsNoRecordOfTheNode) {
   const auto found = node_record_json(directory, "n3", kRecordTime + -15min, kRecordTime);
   ASSERT_FALSE(found);

@@ -2,6 +2,7 @@
 // detail of one node is read from the API server, by the same code as `tidemark explain node`.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -44,6 +45,7 @@ struct ApiParts {
   policy::sell::PluginSet plugins{};
   std::optional<Price> price{};
   SparkGateway gateway{};
+  std::function<std::optional<base::WallTime>()> certificate_end{};  // as in RecordParts
 };
 
 class Api {
@@ -55,7 +57,7 @@ class Api {
   explicit Api(ApiParts parts)
       : parts_(std::move(parts)),
         records_({parts_.loop, parts_.client, parts_.view, parts_.settings, std::move(parts_.files),
-                  std::move(parts_.past)}) {}
+                  std::move(parts_.past), std::move(parts_.certificate_end)}) {}
   net::Task<void> handle(net::HttpExchange& exchange);
 
  private:

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -31,9 +32,10 @@ namespace tidemark::console {
 
 struct ClusterForm {
   net::TlsServerConfig tls;
-  std::vector<std::string> hosts;    // names of the console, in lower case, without port
-  std::string session_secret;        // the same on every replica
-  kube::Client* reviewer = nullptr;  // makes TokenReviews; outlives the console
+  std::vector<std::string> hosts;                                  // names of the console, in lower case, without port
+  std::string session_secret;                                      // the same on every replica
+  std::function<std::optional<base::WallTime>()> certificate_end;  // of the one in `tls`; nullopt: unreadable
+  kube::Client* reviewer = nullptr;                                // makes TokenReviews; outlives the console
   ClientsOf clients_of;
   std::optional<OidcOptions> oidc{};  // nullopt: people log in by a token only
 };

@@ -309,6 +309,8 @@ TEST_F(ConsoleTest, ShowsThePlatformWithWhatAgentsReport) {
   EXPECT_EQ(manager.text_at("version"), "v9");
   EXPECT_EQ(number(manager, "ready"), 0);
   EXPECT_EQ(manager.member("notReady")->as_array().size(), 1u);
+  EXPECT_TRUE(platform.member("certificate")->is_null());
+  EXPECT_TRUE(platform.at("requests", "since")->is_int());
   const Json& leader = platform.at("leases", "rows")->as_array().at(0);
   EXPECT_EQ(leader.text_at("holder"), "m-1");
   EXPECT_TRUE(leader.member("renewed")->is_null()) << "unknown, not 0";
@@ -357,6 +359,12 @@ TEST_F(ConsoleTest, ShowsWhatYarnIsOfferedAndHolds) {
   EXPECT_EQ(second.text_at("nodeManager"), "n2:45454");
   EXPECT_TRUE(second.member("held")->is_null()) << "unknown, not 0";
   EXPECT_EQ(*second.member("isConfirmed"), Json(false));
+  const Json of_node = read("/api/v1/nodes/n1");
+  EXPECT_EQ(of_node.text_at("yarn", "cluster"), "blue");
+  const Json& held = of_node.at("yarn", "held")->as_array().at(0);
+  EXPECT_EQ(held.text_at("class"), "spark");
+  EXPECT_EQ(number(held, "cpu"), 2'000);
+  EXPECT_TRUE(read("/api/v1/nodes/n2").at("yarn", "held")->is_null()) << "unknown, not 0";
   const Json rows = read_until("/api/v1/nodes", [](const Json& each) { return column(each, "cpuSold", 0).is_int(); });
   EXPECT_EQ(column(rows, "cpuSold", 0), Json(2'000));
   EXPECT_TRUE(column(rows, "cpuSold", 1).is_null()) << "unknown, not 0";

@@ -8,6 +8,8 @@
 #include "base/text.h"
 #include "console/json_values.h"
 #include "console/offline_document.h"
+#include "console/platform_document.h"
+#include "console/pool_orders.h"
 #include "model/isolation.h"
 #include "model/names.h"
 #include "model/reason.h"
@@ -285,6 +287,8 @@ std::optional<std::string> pool_document(View& view, std::string_view name, base
   json.member("schema", kSchema);
   json.key("pool");
   write_pool(json, view, *pool, now);
+  json.key("orders");
+  write_pool_orders(json, view, pool->name, now);
   json.key("week");
   if (view.known().settings) {
     const policy::waterline::Calendar& calendar = view.settings().calendar_of(*pool);
@@ -399,6 +403,8 @@ std::string node_document(const NodeDetail& detail, base::WallTime now) {
     json.end_object();
   }
   json.end_array();
+  json.key("yarn");
+  write_yarn_of_node(json, detail.node);
   json.key("explanation");
   if (detail.explanation) {
     json.raw(detail.explanation->dump());

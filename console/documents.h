@@ -60,7 +60,7 @@ void write_sums(base::JsonWriter& json, const Sums& sums);
 
 // One per pool: its line now, its sums, its orders.
 std::string pools_document(View& view, base::WallTime now);
-// The pool, and its line for a week. nullopt: there is no such pool.
+// The pool, its orders, and its line for a week. nullopt: there is no such pool.
 std::optional<std::string> pool_document(View& view, std::string_view pool, base::WallTime now);
 
 std::string problems_document(const View& view);

@@ -79,6 +79,37 @@ TEST_F(ConsoleOrders, SwitchesNodesAndAPoolOffAndOnAgain) {
   EXPECT_EQ(post(R"({"verb":"off","scope":"node","nodes":["nowhere"],"reason":"r"})", "5").status, 404);
 }
 
+TEST_F(ConsoleOrders, ListsTheOrdersOfAPool) {
+  live(config_with("web"));
+  for (const char* name : {"a", "b"}) node(name, R"("labels":{"pool":"web"})");
+  node("other");
+  serve();
+  EXPECT_TRUE(read_api("/api/v1/pools/web").member("orders")->as_array().empty());
+  post(R"({"verb":"observe","scope":"cluster","reason":"new settings"})", "1");
+  post(R"({"verb":"off","scope":"pool","pool":"web","only":["yarn"],"reason":"disks","lastsSeconds":600})", "2");
+  post(R"({"verb":"off","scope":"node","nodes":["a","b"],"reason":"rack 7","drainSeconds":0})", "3");
+  post(R"({"verb":"off","scope":"node","nodes":["other"],"reason":"elsewhere","drainSeconds":0})", "4");
+  net::testing::run_for(loop, clock, 2s);
+  const Json detail = read_api("/api/v1/pools/web");
+  const auto& orders = detail.member("orders")->as_array();
+  ASSERT_EQ(orders.size(), 3u) << detail.member("orders")->dump();
+  EXPECT_EQ(orders[0].text_at("scope"), "cluster");
+  EXPECT_EQ(orders[0].text_at("verb"), "observe");
+  EXPECT_EQ(orders[0].text_at("by"), "ann");
+  EXPECT_TRUE(orders[0].member("until")->is_null());
+  EXPECT_EQ(orders[1].text_at("scope"), "pool");
+  EXPECT_EQ(orders[1].text_at("reason"), "disks");
+  EXPECT_EQ(orders[1].member("only")->as_array().at(0), Json("yarn"));
+  EXPECT_TRUE(orders[1].member("until")->is_int());
+  EXPECT_EQ(orders[2].text_at("scope"), "node");
+  EXPECT_EQ(number(orders[2], "nodes"), 2);
+  EXPECT_EQ(orders[2].member("names")->as_array().size(), 2u);
+  EXPECT_EQ(*orders[2].member("inForce"), Json(true));
+  clock.advance(601s);
+  net::testing::run_for(loop, clock, 2s);
+  EXPECT_EQ(read_api("/api/v1/pools/web").member("orders")->as_array().size(), 2u) << "an order that ended is gone";
+}
+
 TEST_F(ConsoleOrders, PreviewShowsTheWorkAndWritesNothing) {
   node("a");
   node("b");

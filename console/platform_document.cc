@@ -134,6 +134,24 @@ void write_families(JsonWriter& json, View& view) {
   json.end_array();
 }
 
+void write_requests(JsonWriter& json, const View& view) {
+  const auto found = view.requests();
+  json.key("requests").begin_object();
+  seconds_member(json, "since", found ? std::optional(found->since) : std::nullopt);
+  json.key("rows").begin_array();
+  if (found) {
+    for (const VerbTimes& each : found->verbs) {
+      json.begin_object();
+      json.member("verb", each.verb);
+      json.member("requests", each.requests);
+      optional_member(json, "p50Millis", each.p50_ms);
+      optional_member(json, "p99Millis", each.p99_ms);
+      json.end_object();
+    }
+  }
+  json.end_array().end_object();
+}
+
 // ---- YARN ----
 
 struct YarnAmounts {
@@ -254,7 +272,38 @@ std::string kernel_family(std::string_view release) {
   return std::string(dots == 0 ? release : release.substr(0, at));
 }
 
-std::string platform_document(const operate::Components& components, View& view) {
+void write_yarn_of_node(JsonWriter& json, const kube::Node& node) {
+  const auto found = yarn_node(node);
+  if (!found) {
+    json.null();
+    return;
+  }
+  json.begin_object();
+  json.member("cluster", found->cluster);
+  json.member("nodeManager", found->node_manager);
+  write_yarn_amount(json, "offered", found->offer ? std::optional(found->offer->offer) : std::nullopt);
+  write_yarn_amount(json, "confirmed", found->book ? std::optional(found->book->confirmed) : std::nullopt);
+  json.member("waiting", found->book && found->book->waiting ? *found->book->waiting : std::string());
+  json.member("problem", found->problem);
+  json.key("held");
+  if (found->book && found->book->sold) {
+    json.begin_array();
+    for (const model::YarnBook::Sold& each : *found->book->sold) {
+      json.begin_object();
+      json.member("class", each.work_class);
+      json.member("cpu", each.amount.cpu.value);
+      json.member("memory", each.amount.memory.value);
+      json.end_object();
+    }
+    json.end_array();
+  } else {
+    json.null();
+  }
+  json.end_object();
+}
+
+std::string platform_document(const operate::Components& components, View& view,
+                              const std::optional<ServedCertificate>& certificate) {
   std::string out;
   JsonWriter json(out);
   json.begin_object();
@@ -282,6 +331,15 @@ std::string platform_document(const operate::Components& components, View& view)
     seconds_member(json, "until", row.until);
     json.member("problem", row.problem);
   });
+  json.key("certificate");
+  if (certificate) {
+    json.begin_object();
+    seconds_member(json, "until", certificate->until);
+    json.end_object();
+  } else {
+    json.null();
+  }
+  write_requests(json, view);
   write_families(json, view);
   json.end_object();
   return out;

@@ -167,7 +167,9 @@ net::Task<Result<std::string>> RecordApi::answer(std::string what, net::Target t
   if (what == "platform") {
     const auto components =
         co_await operate::read_components(parts_.loop, parts_.client, parts_.settings.config_namespace, kAnswerLimit);
-    co_return platform_document(components, parts_.view);
+    std::optional<ServedCertificate> certificate;
+    if (parts_.certificate_end) certificate = ServedCertificate{parts_.certificate_end()};
+    co_return platform_document(components, parts_.view, certificate);
   }
   if (what == "budgets") {
     auto found = co_await operate::read_budgets(parts_.client, {"", parts_.settings.config_namespace, kAnswerLimit});

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -29,6 +30,7 @@ struct RecordParts {
   ViewOptions settings;  // their location
   operate::DecisionFiles files;
   PastFiles past;
+  std::function<std::optional<base::WallTime>()> certificate_end{};  // of the one that is served; empty: none is
 };
 
 class RecordApi {

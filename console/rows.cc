@@ -54,13 +54,17 @@ void add_to(SumAmounts& sum, const RowAmounts& row) {
 
 }  // namespace
 
-policy::state::EffectiveState effective_state(const kube::Node& node, const model::Pool& pool, base::WallTime now) {
+policy::state::NodeMarks marks_of(const kube::Node& node) {
   const auto text = [](const kube::Text* found) {
     return found == nullptr ? std::nullopt : std::optional(found->view());
   };
-  const auto reading = policy::state::read_marks(text(node.meta.labels.find(model::kStateLabel)),
-                                                 text(node.meta.annotations.find(model::kStateDetailAnnotation)));
-  return policy::state::effective(reading.marks, pool.modes.capacity, now);
+  auto reading = policy::state::read_marks(text(node.meta.labels.find(model::kStateLabel)),
+                                           text(node.meta.annotations.find(model::kStateDetailAnnotation)));
+  return std::move(reading.marks);
+}
+
+policy::state::EffectiveState effective_state(const kube::Node& node, const model::Pool& pool, base::WallTime now) {
+  return policy::state::effective(marks_of(node), pool.modes.capacity, now);
 }
 
 std::string_view to_string(Report report) {

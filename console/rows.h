@@ -58,6 +58,7 @@ struct Known {
   bool operator==(const Known&) const = default;
 };
 
+policy::state::NodeMarks marks_of(const kube::Node& node);
 // By its mark and the mode of its pool.
 policy::state::EffectiveState effective_state(const kube::Node& node, const model::Pool& pool, base::WallTime now);
 

@@ -43,6 +43,10 @@ void Settings::take_state(const kube::ConfigMap* map) {
   if (map != nullptr) {
     if (const auto* found = map->data.find(model::kOverridesKey)) text = found->view();
   }
+  const kube::Text* orders = map == nullptr ? nullptr : map->data.find(model::kStateKey);
+  auto ordered = orders == nullptr ? Result<policy::state::DesiredStates>(policy::state::DesiredStates())
+                                   : policy::state::parse_desired(orders->view());
+  ordered_ = ordered ? std::optional(*std::move(ordered)) : std::nullopt;
   policy::state::OverridesStep step = policy::state::next_overrides(overrides_, text);
   overrides_ = std::move(step.state);
   overrides_problem_ = std::move(step.problem);

@@ -12,6 +12,7 @@
 #include "kube/objects.h"
 #include "policy/sell/overcommit/strategy.h"
 #include "policy/settings/config/parse.h"
+#include "policy/state/desired.h"
 #include "policy/state/overrides.h"
 #include "policy/waterline/calendar/calendar.h"
 #include "policy/waterline/calendar/calendar_form.h"
@@ -38,6 +39,8 @@ class Settings {
   policy::sell::NodeStrategy strategy_of(const model::Pool& pool) const;
   const policy::waterline::Calendar& calendar_of(
       const model::Pool& pool) const;  // one without entries if the pool has none
+  // The stored orders for the cluster and for pools; nullopt: they cannot be read.
+  const std::optional<policy::state::DesiredStates>& ordered() const { return ordered_; }
   policy::waterline::LineOverrides overrides_of(const model::Pool& pool, base::WallTime now) const;
   model::LinePlan line(const model::Pool& pool, const policy::sell::NodeStrategy& strategy, base::WallTime now);
 
@@ -48,6 +51,7 @@ class Settings {
   policy::sell::ConfigState colocation_;
   policy::settings::TidemarkState tidemark_{policy::waterline::drop_in(), std::nullopt};
   policy::state::OverridesState overrides_;
+  std::optional<policy::state::DesiredStates> ordered_ = policy::state::DesiredStates();
   std::string colocation_problem_, tidemark_problem_, overrides_problem_;
   std::int64_t version_ = 0;  // grows with each text
   policy::waterline::LineMemo lines_;

@@ -25,7 +25,7 @@ namespace {
 using policy::settings::SettingsTexts;
 
 constexpr base::Duration kCallLimit = std::chrono::seconds(30);
-constexpr std::size_t kBodyBytesMax = std::size_t{4} << 20;  // both ConfigMaps, as JSON text
+constexpr std::size_t kTextsBytesMax = std::size_t{4} << 20;  // both ConfigMaps, as JSON text
 constexpr std::string_view kPools = "pools/";
 constexpr std::string_view kResume = "/resume";
 
@@ -109,7 +109,7 @@ bool SettingsApi::takes(std::string_view method, std::string_view what) {
 }
 
 net::Task<void> SettingsApi::write(net::HttpExchange& exchange, std::string what, Person person) {
-  auto body = co_await exchange.body(kBodyBytesMax);
+  auto body = co_await exchange.body(kTextsBytesMax);
   if (!body) {
     respond_problem(exchange, body.error().kind == ErrorKind::kExhausted ? 413 : 408, "body", body.error().message);
     co_return;

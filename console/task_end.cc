@@ -16,7 +16,7 @@
 namespace tidemark::console {
 namespace {
 
-constexpr std::size_t kBodyBytesMax = 16 * 1024;
+constexpr std::size_t kEndBytesMax = 16 * 1024;
 constexpr std::size_t kNameBytesMax = 253;
 // The API server retries for ten seconds itself.
 constexpr base::Duration kAnswerLimit = std::chrono::seconds(15);
@@ -68,7 +68,7 @@ net::Task<Result<std::string>> offline_pod(kube::Client& client, std::string ns,
 }  // namespace
 
 net::Task<void> end_task(net::HttpExchange& exchange, Person person) {
-  auto body = co_await exchange.body(kBodyBytesMax);
+  auto body = co_await exchange.body(kEndBytesMax);
   if (!body) {
     respond_problem(exchange, body.error().kind == ErrorKind::kExhausted ? 413 : 408, "body", body.error().message);
     co_return;

@@ -68,6 +68,7 @@ View::View(net::EventLoop& loop, kube::Client& client, const base::Log& log, bas
            base::Random random, ViewOptions options)
     : loop_(loop),
       log_(log.named("view")),
+      metrics_(metrics),
       options_(std::move(options)),
       interner_(metrics, "console"),
       nodes_({loop, client, client, log_, metrics, random.fork()}, informer(kube::kNodes, kNodesMax * kNodeBytes),
@@ -198,6 +199,7 @@ void View::pass() {
   const base::WallTime now = loop_.clock().wall();
   const base::MonotonicTime mono = loop_.clock().monotonic();
   Change change;
+  requests_.look(metrics_, now);
   if (const Known known = this->known(); known != known_) {
     known_ = known;
     all_dirty_ = findings_dirty_ = true;

@@ -22,6 +22,7 @@
 #include "base/random.h"
 #include "console/evicted.h"
 #include "console/projections.h"
+#include "console/request_times.h"
 #include "console/rows.h"
 #include "console/settings.h"
 #include "kube/client.h"
@@ -118,6 +119,7 @@ class View {
   std::optional<Gain> gain() const { return gain_; }  // nullopt: no fresh report yet
   // Worst first; only what is not as it should be.
   const std::vector<policy::explain::ClusterFinding>& findings() const { return findings_; }
+  std::optional<RequestTimes::Found> requests() const { return requests_.found(metrics_); }
   // Stored progress of `off --evict`, the latest first.
   const std::vector<operate::OffProgress>& evictions() const { return evictions_; }
 
@@ -135,6 +137,8 @@ class View {
 
   net::EventLoop& loop_;
   base::Log log_;
+  base::Registry& metrics_;
+  RequestTimes requests_;
   ViewOptions options_;
   kube::Interner interner_;
   kube::Informer<kube::Node> nodes_;

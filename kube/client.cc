@@ -7,6 +7,7 @@
 
 #include "base/limits.h"
 #include "base/text.h"
+#include "kube/client_metrics.h"
 #include "kube/decode.h"
 #include "kube/status.h"
 #include "kube/told_write.h"
@@ -237,11 +238,7 @@ struct Client::Impl {
                   "unreachable …).",
                   {{"component", verb}, {"reason", outcome_of(error, answered)}})
         .add();
-    config.metrics
-        ->histogram("tidemark_client_request_seconds",
-                    "From sending a request to its answer, or to the head of a stream.",
-                    {0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60}, {{"component", verb}})
-        .observe(seconds_of(took));
+    request_seconds(*config.metrics, verb).observe(seconds_of(took));
   }
   void count_repeat(std::string_view verb) const {
     if (config.metrics == nullptr) return;
@@ -508,6 +505,12 @@ struct Client::Impl {
     }
   }
 };
+
+base::Histogram& request_seconds(base::Registry& metrics, std::string_view verb) {
+  return metrics.histogram("tidemark_client_request_seconds",
+                           "From sending a request to its answer, or to the head of a stream.",
+                           {0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60}, {{"component", verb}});
+}
 
 Client::Client(net::EventLoop& loop, net::HttpTransport& transport, std::function<std::string()> bearer,
                ClientConfig config, base::Random random)

@@ -12,6 +12,7 @@
 #include "main/shared_flags.h"
 #include "main/zones.h"
 #include "net/admin.h"
+#include "net/tls.h"
 
 namespace tidemark::main {
 namespace {
@@ -216,6 +217,11 @@ int run_console(const std::vector<std::string>& args) {
     in_cluster.tls = {{"", form.cert_file}, {"", form.key_file}, {}, false};
     for (const auto& host : form.hosts) in_cluster.hosts.push_back(base::lower(host));
     in_cluster.session_secret = *secret;
+    in_cluster.certificate_end = [file = form.cert_file]() -> std::optional<base::WallTime> {
+      const auto pem = kube::system_files().read(file, kSecretBytesMax);
+      const auto facts = pem ? net::read_certificate(*pem) : std::unexpected(pem.error());
+      return facts ? std::optional(facts->not_after) : std::nullopt;
+    };
     in_cluster.reviewer = &reviewer;
     in_cluster.clients_of = [&, writer, asking](std::string token, const std::string& user) {
       kube::ClientConfig own = writer;
