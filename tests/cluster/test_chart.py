@@ -32,6 +32,7 @@ EVERYTHING = {
     "console": {
         "enabled": True, "replicas": 3, "tlsSecret": "console-tls", "hosts": ["console.example.com", "tidemark.example"], "metricsPort": 9092, "logLevel": "debug", "logFormat": "text", "extraArgs": ["--log-level=warn"],
         "oidc": {"issuer": "https://login.example.com", "clientId": "tidemark", "clientSecret": "console-oidc", "caConfigMap": "console-oidc-ca", "scopes": ["openid", "groups"]},
+        "gateway": {"url": "https://tidemark-gateway:8998", "caConfigMap": "gateway-ca"},
         "resources": {"limits": {"memory": "1Gi"}}, "priorityClassName": "system-cluster-critical", "nodeSelector": {"a": "b"}, "tolerations": [{"operator": "Exists"}],
         "affinity": {"podAntiAffinity": {}}, "podAnnotations": {"x": "y"}, "podLabels": {"z": "1"},
     },
@@ -125,6 +126,7 @@ BAD = [
     ({"console": {"hosts": ["https://console.example.com"]}}, "hosts"),
     ({"console": {"tls": "console-tls"}}, "tls"),
     ({"console": {"oidc": {"issuer": "http://login.example.com"}}}, "issuer"),
+    ({"console": {"gateway": {"url": "http://tidemark-gateway:8998"}}}, "url"),
     ({"gateway": {"sparkNamespaces": []}}, "sparkNamespaces"),
     ({"gateway": {"persistence": {"size": "lots"}}}, "size"),
     ({"gateway": {"postgres": "host=db"}}, "postgres"),
