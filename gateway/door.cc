@@ -151,6 +151,8 @@ std::vector<std::string> steps_of(const Record& record, const std::string& app_i
                       policy::route::text_of(attempt.reason, attempt.rule)));
     if (!attempt.handle.empty()) {
       out.push_back(cat("attempt ", at + 1, attempt.side == Side::kKubernetes ? ": pod name: " : ": ", attempt.handle));
+      out.push_back(cat("attempt ", at + 1, ": way: ", policy::route::name_of(attempt.way),
+                        attempt.way_reason.empty() ? "" : ": ", attempt.way_reason));
     }
     if (const auto why = reason_of(attempt.stop)) {
       out.push_back(cat("attempt ", at + 1, ": ", policy::route::text_of(*why)));

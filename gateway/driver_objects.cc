@@ -33,18 +33,28 @@ constexpr std::string_view kVolumes = "spark.kubernetes.driver.volumes.";
 constexpr std::string_view kSecrets = "spark.kubernetes.driver.secrets.";
 constexpr std::string_view kSecretKeys = "spark.kubernetes.driver.secretKeyRef.";
 
-// What the native submission does not translate, by prefix.
-constexpr std::array<std::string_view, 10> kUntranslated = {
-    "spark.kubernetes.driver.podTemplateFile",
-    "spark.kubernetes.executor.podTemplateFile",
-    "spark.kubernetes.kerberos.",
+// Properties that name files of the gateway or belong to it, by prefix.
+constexpr std::array<std::string_view, 7> kRefused = {
+    "spark.kubernetes.kerberos.krb5.path",
     "spark.kerberos.",
-    "spark.kubernetes.hadoop.configMapName",
     "spark.kubernetes.authenticate.submission.",
-    "spark.kubernetes.file.upload.path",
+    "spark.kubernetes.authenticate.driver.caCertFile",
+    "spark.kubernetes.authenticate.driver.clientKeyFile",
+    "spark.kubernetes.authenticate.driver.clientCertFile",
+    "spark.kubernetes.driver.pod.name",
+};
+// Files that spark-submit reads.
+constexpr std::array<std::string_view, 2> kTemplates = {"spark.kubernetes.driver.podTemplateFile",
+                                                        "spark.kubernetes.executor.podTemplateFile"};
+// What only spark-submit translates, by prefix.
+constexpr std::array<std::string_view, 7> kSparkSubmitOnly = {
+    kTemplates[0],
+    kTemplates[1],
+    "spark.kubernetes.kerberos.",
+    "spark.kubernetes.hadoop.configMapName",
+    "spark.kubernetes.local.dirs.tmpfs",
     "spark.driver.resource.",
     "spark.kubernetes.driver.pod.featureSteps",
-    "spark.kubernetes.driver.pod.name",
 };
 constexpr std::array<std::string_view, 4> kVolumeTypes = {"hostPath", "emptyDir", "persistentVolumeClaim", "nfs"};
 
@@ -364,6 +374,21 @@ Json service_of(const SparkJob& job, const DriverNames& names, const KubernetesO
                                               {"selector", labels_of(job, names, options)}})}});
 }
 
+// spark-submit runs in the gateway, so it must neither read its files nor load code of a job.
+std::string not_for_spark_submit(const SparkJob& job, std::string_view needed, const KubernetesOptions& options) {
+  if (job.conf.contains("spark.jars.packages")) {
+    return cat("spark.jars.packages is not supported together with ", needed, ", which needs spark-submit");
+  }
+  for (const auto key : kTemplates) {
+    const auto path = job.conf_or(key, "");
+    const bool uploaded = !options.uploads_folder.empty() && !path.contains("/..") &&
+                          path.starts_with(cat("local://", options.uploads_folder, "/"));
+    if (path.empty() || uploaded || path.starts_with("hdfs://")) continue;
+    return cat(key, ": ", base::in_quotes(path), " must be an uploaded file or in HDFS");
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string namespace_of(const SparkJob& job, const KubernetesOptions& options) {
@@ -395,14 +420,26 @@ DriverNames driver_names(std::string_view store, std::int64_t run, std::int64_t 
   return out;
 }
 
+std::string needs_spark_submit(const SparkJob& job) {
+  for (const auto& [key, value] : job.conf) {
+    for (const auto prefix : kSparkSubmitOnly) {
+      if (key.starts_with(prefix)) return key;
+    }
+  }
+  return "";
+}
+
 std::string not_for_kubernetes(const SparkJob& job, const KubernetesOptions& options) {
   if (driver_conf(job, "container.image", "spark.kubernetes.container.image", options.image).empty()) {
     return "spark.kubernetes.container.image is not set";
   }
   for (const auto& [key, value] : job.conf) {
-    for (const auto prefix : kUntranslated) {
+    for (const auto prefix : kRefused) {
       if (key.starts_with(prefix)) return cat(key, " is not supported");
     }
+  }
+  if (const std::string needed = needs_spark_submit(job); !needed.empty()) {
+    if (std::string why = not_for_spark_submit(job, needed, options); !why.empty()) return why;
   }
   for (const std::string_view key : {"spark.driver.port", "spark.driver.blockManager.port", "spark.ui.port"}) {
     const auto port = base::parse_int(job.conf_or(key, "1"));
@@ -433,7 +470,9 @@ DriverObjects driver_objects(const SparkJob& job, const DriverNames& names, cons
 
 void add_profile(DriverObjects& objects, const SparkJob& job, const DriverNames& names,
                  const KubernetesOptions& options) {
-  for (Json* object : {&objects.config_map, &objects.pod, &objects.service}) {
+  std::vector<Json*> all = {&objects.config_map, &objects.pod, &objects.service};
+  for (Json& object : objects.more) all.push_back(&object);
+  for (Json* object : all) {
     (*object)["metadata"]["labels"][kRunLabel] = Json(names.run);
     (*object)["metadata"]["labels"][kAttemptLabel] = Json(cat(names.attempt));
   }
@@ -451,8 +490,10 @@ void add_profile(DriverObjects& objects, const SparkJob& job, const DriverNames&
   if (!options.priority_class.empty()) spec["priorityClassName"] = Json(options.priority_class);
   for (Json& container : spec["containers"].as_array()) {
     // An extended resource needs a limit that equals the request.
-    Json& resources = container["resources"];
-    resources["limits"]["cpu"] = resources["requests"]["cpu"];
+    const Json* requested = container.at("resources", "requests", "cpu");
+    if (requested == nullptr) continue;  // of a pod template
+    const Json cpu = *requested;
+    container["resources"]["limits"]["cpu"] = cpu;
   }
   policy::admission::translate_resources(objects.pod, model::PriorityClass::kBatch, false);
 }

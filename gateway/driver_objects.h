@@ -39,13 +39,16 @@ DriverNames driver_names(std::string_view store, std::int64_t run, std::int64_t 
                          const KubernetesOptions& options);
 std::string namespace_of(const SparkJob& job, const KubernetesOptions& options);
 
-// A property that the native submission does not translate, and the reason for it. Empty: it can run the job.
+// Why no way of submission to Kubernetes can run the job. Empty: one can.
 std::string not_for_kubernetes(const SparkJob& job, const KubernetesOptions& options);
+// The first property that only spark-submit translates. Empty: the native way can run the job.
+std::string needs_spark_submit(const SparkJob& job);
 
 struct DriverObjects {
   Json config_map;
   Json pod;
   Json service;
+  std::vector<Json> more{};  // further ConfigMaps, which spark-submit makes for pod templates
 };
 DriverObjects driver_objects(const SparkJob& job, const DriverNames& names, const KubernetesOptions& options,
                              std::int64_t submit_time_ms);

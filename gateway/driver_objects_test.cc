@@ -191,10 +191,32 @@ TEST(DriverObjects, UntranslatedPropertyIsNamed) {
   job.conf["spark.driver.port"] = "0";
   EXPECT_EQ(not_for_kubernetes(job, options()), "spark.driver.port must be a port from 1 to 65535");
   job.conf.erase("spark.driver.port");
-  job.conf["spark.kubernetes.driver.podTemplateFile"] = "x";
-  EXPECT_EQ(not_for_kubernetes(job, options()), "spark.kubernetes.driver.podTemplateFile is not supported");
+  job.conf["spark.kerberos.keytab"] = "x";
+  EXPECT_EQ(not_for_kubernetes(job, options()), "spark.kerberos.keytab is not supported");
   job.conf.clear();
   EXPECT_EQ(not_for_kubernetes(job, options()), "spark.kubernetes.container.image is not set");
+}
+
+// spark-submit runs beside the gateway's own files.
+TEST(DriverObjects, SparkSubmitReadsOnlyTemplatesThatAreUploadedOrInHdfs) {
+  KubernetesOptions with_uploads = options();
+  with_uploads.uploads_folder = "/mnt/up";
+  SparkJob job = small_job();
+  EXPECT_EQ(needs_spark_submit(job), "");
+  std::string& path = job.conf["spark.kubernetes.executor.podTemplateFile"];
+  EXPECT_EQ(needs_spark_submit(job), "spark.kubernetes.executor.podTemplateFile");
+  for (const std::string good : {"local:///mnt/up/abc/pod.yaml", "hdfs:///pods/pod.yaml"}) {
+    path = good;
+    EXPECT_EQ(not_for_kubernetes(job, with_uploads), "") << good;
+  }
+  for (const std::string bad :
+       {"/etc/passwd", "file:///etc/passwd", "local:///etc/passwd", "local:///mnt/up/../../etc/passwd", "http://x/y"}) {
+    path = bad;
+    EXPECT_TRUE(not_for_kubernetes(job, with_uploads).ends_with("must be an uploaded file or in HDFS")) << bad;
+  }
+  path = "hdfs:///pods/pod.yaml";
+  job.conf["spark.jars.packages"] = "com.example:library:1";
+  EXPECT_TRUE(not_for_kubernetes(job, options()).starts_with("spark.jars.packages is not supported"));
 }
 
 }  // namespace

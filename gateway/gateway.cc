@@ -45,13 +45,15 @@ class RunningGateway final : public Gateway {
   RunningGateway(net::EventLoop& loop, Rim rim, base::Log log, base::Registry& metrics, base::Random random,
                  GatewayOptions options, std::unique_ptr<Store> store, std::unique_ptr<FileStore> archive,
                  std::unique_ptr<FileStore> uploads, std::unique_ptr<Celeborn> celeborn,
-                 std::unique_ptr<Authentication> authentication, std::unique_ptr<RoutesFile> routes)
+                 std::unique_ptr<SparkSubmit> spark_submit, std::unique_ptr<Authentication> authentication,
+                 std::unique_ptr<RoutesFile> routes)
       : loop_(loop),
         log_(std::move(log)),
         metrics_(metrics),
         store_(std::move(store)),
         archive_(std::move(archive)),
         celeborn_(std::move(celeborn)),
+        spark_submit_(std::move(spark_submit)),
         authentication_(std::move(authentication)),
         routes_(std::move(routes)),
         audit_(std::move(rim.audit)),
@@ -72,6 +74,7 @@ class RunningGateway final : public Gateway {
           std::make_unique<KubernetesSide>(loop, *rim.client, log_, metrics, random.fork(), options.kubernetes,
                                            KubernetesSide::Owner{store_->instance(), is_live, on_change});
       kubernetes_->use(celeborn_.get());
+      kubernetes_->use(spark_submit_.get());
       kubernetes_->use(KubernetesSide::ExecutorLogs{archive_.get(), options.runs.logs.bytes_max, options.public_url});
       sides[static_cast<std::size_t>(policy::route::Side::kKubernetes)] = kubernetes_.get();
     }
@@ -233,6 +236,7 @@ class RunningGateway final : public Gateway {
   std::unique_ptr<Store> store_;
   std::unique_ptr<FileStore> archive_;              // null: none
   std::unique_ptr<Celeborn> celeborn_;              // null: none
+  std::unique_ptr<SparkSubmit> spark_submit_;       // null: none
   std::unique_ptr<Authentication> authentication_;  // null: none
   std::unique_ptr<RoutesFile> routes_;              // null: none
   Audit audit_;
@@ -292,6 +296,12 @@ void declare_flags(base::Flags& flags, GatewayOptions& options) {
   flags.text("spark-namespace", options.kubernetes.ns, "namespace of drivers whose job names none").placeholder("NAME");
   flags.text("spark-image", options.kubernetes.image, "image of drivers whose job names none").placeholder("IMAGE");
   flags.text("spark-version", options.kubernetes.spark_version, "Spark version of the image").placeholder("VERSION");
+  flags
+      .text("spark-home", options.spark_submit.home,
+            "folder of Spark, whose spark-submit translates jobs that need it, such as those with pod templates")
+      .placeholder("DIR");
+  flags.integer("spark-submit-max", options.spark_submit.processes_max, 1, 100,
+                "most spark-submit processes at the same time; each takes 250 MB");
   flags.text("spark-priority-class", options.kubernetes.priority_class, "priority class of drivers")
       .placeholder("NAME");
   flags
@@ -334,6 +344,11 @@ Result<std::unique_ptr<Gateway>> Gateway::make(net::EventLoop& loop, Rim rim, ba
   if (!options.celeborn.endpoints.empty()) {
     TM_TRY(celeborn, Celeborn::make(loop, rim.workers, log, options.celeborn, options.kubernetes.spark_version));
   }
+  std::unique_ptr<SparkSubmit> spark_submit;
+  if (!options.spark_submit.home.empty()) {
+    options.spark_submit.folder = options.data_dir;
+    TM_TRY(spark_submit, SparkSubmit::make(loop, log, rim.programs, options.spark_submit));
+  }
   std::unique_ptr<Authentication> authentication;
   if (!options.access_file.empty()) {
     TM_TRY(authentication,
@@ -344,9 +359,9 @@ Result<std::unique_ptr<Gateway>> Gateway::make(net::EventLoop& loop, Rim rim, ba
     TM_TRY(routes, RoutesFile::open(loop, log, rim.files, options.routes_file, options.runs.rules));
     options.runs.rules = routes->rules();
   }
-  auto made = std::make_unique<RunningGateway>(loop, std::move(rim), std::move(log), metrics, random, options,
-                                               std::move(store), std::move(archive), std::move(uploads),
-                                               std::move(celeborn), std::move(authentication), std::move(routes));
+  auto made = std::make_unique<RunningGateway>(
+      loop, std::move(rim), std::move(log), metrics, random, options, std::move(store), std::move(archive),
+      std::move(uploads), std::move(celeborn), std::move(spark_submit), std::move(authentication), std::move(routes));
   TM_TRY_VOID(made->listen(options));
   return std::unique_ptr<Gateway>(std::move(made));
 }

@@ -19,12 +19,14 @@
 #include "gateway/driver_objects.h"
 #include "gateway/runs.h"
 #include "gateway/runs_of_caller.h"
+#include "gateway/spark_submit.h"
 #include "gateway/store.h"
 #include "gateway/yarn_submission.h"
 #include "hadoop/gss.h"
 #include "hadoop/resource_manager.h"
 #include "kube/client.h"
 #include "kube/config.h"
+#include "kube/credential_plugin.h"
 #include "net/loop.h"
 #include "net/worker.h"
 
@@ -39,6 +41,7 @@ struct GatewayOptions {
   std::string spnego_keytab;
   std::string metrics_addr = "0";
   KubernetesOptions kubernetes;
+  SparkSubmitOptions spark_submit;
   YarnOptions yarn;
   std::string yarn_user;
   RunsOptions runs;
@@ -63,6 +66,7 @@ class Gateway {
     kube::Files files{};
     std::shared_ptr<hadoop::GssAcceptor> acceptor{};  // null: no SPNEGO
     Audit audit{};
+    kube::PluginHost programs{};  // runs spark-submit
   };
   static Result<std::unique_ptr<Gateway>> make(net::EventLoop& loop, Rim rim, base::Log log, base::Registry& metrics,
                                                base::Random random, GatewayOptions options);

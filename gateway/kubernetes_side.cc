@@ -66,7 +66,9 @@ std::int64_t attempt_number(const Record& record) {
 // HDFS.
 void add_files(SparkJob& job, const KubernetesOptions& options) {
   std::string files = job.file;
-  for (const std::string_view key : {"spark.jars", "spark.files", "spark.archives", "spark.submit.pyFiles"}) {
+  for (const std::string_view key :
+       {"spark.jars", "spark.files", "spark.archives", "spark.submit.pyFiles",
+        "spark.kubernetes.driver.podTemplateFile", "spark.kubernetes.executor.podTemplateFile"}) {
     files += cat(",", job.conf_or(key, ""));
   }
   if (!options.uploads_folder.empty() && files.contains(cat("local://", options.uploads_folder, "/"))) {
@@ -265,12 +267,20 @@ net::Task<void> KubernetesSide::remove_if_stray(std::int64_t run, SparkPod pod) 
 
 std::string KubernetesSide::cannot_run(const SparkJob& job) const {
   std::string why = not_for_kubernetes(job, options_);
+  if (const std::string needed = needs_spark_submit(job); why.empty() && !needed.empty() && spark_submit_ == nullptr) {
+    why = cat(needed, " is not supported without --spark-home");
+  }
   if (why.empty() && shuffle_ != nullptr) why = shuffle_->cannot_run(job);
   return why;
 }
 
-net::Task<Result<std::string>> KubernetesSide::reserve(const Record& record) {
-  co_return names_of(record).pod;
+net::Task<Result<Reservation>> KubernetesSide::reserve(const Record& record) {
+  Reservation out{names_of(record).pod};
+  if (const std::string needed = needs_spark_submit(record.job); !needed.empty()) {
+    out.way = Way::kSparkSubmit;
+    out.way_reason = cat("the native way does not translate ", needed);
+  }
+  co_return out;
 }
 
 std::string KubernetesSide::app_id(const Record& record) const {
@@ -313,25 +323,46 @@ net::Task<Submission> KubernetesSide::create_pod(const DriverNames& names, std::
   co_return Submission{Submission::Outcome::kAccepted, {}, ""};
 }
 
-net::Task<Submission> KubernetesSide::submit(const Record& record) {
-  const DriverNames names = names_of(record);
+// kInvalid: spark-submit refuses the job.
+net::Task<Result<DriverObjects>> KubernetesSide::objects_of(const Record& record, const DriverNames& names) {
   SparkJob job = with_executors(job_of_attempt(record), names, record.id, options_, executor_logs_);
   if (shuffle_ != nullptr) shuffle_->add_settings(job);
+  if (record.run.attempts.back().way == Way::kSparkSubmit) {
+    if (spark_submit_ == nullptr) co_return fail(ErrorKind::kUnavailable, "the gateway has no --spark-home");
+    co_return co_await spark_submit_->translate(std::move(job), names, options_,
+                                                [this, run = record.id] { owner_.on_change(run); });
+  }
   const auto submitted_ms = std::chrono::duration_cast<std::chrono::milliseconds>(record.run.since.since_epoch);
-  DriverObjects objects = driver_objects(job, names, options_, submitted_ms.count());
-  add_profile(objects, job, names, options_);
+  co_return driver_objects(job, names, options_, submitted_ms.count());
+}
 
-  auto config = co_await client_.create(kube::kConfigMaps, objects.config_map.dump(), in(names.ns), "", kCallLimit);
-  if (!config && config.error().kind != ErrorKind::kAlreadyExists) co_return refused_or_unknown(config.error());
+net::Task<Submission> KubernetesSide::submit(const Record& record) {
+  const DriverNames names = names_of(record);
+  auto made = co_await objects_of(record, names);
+  if (!made) {
+    if (made.error().kind != ErrorKind::kInvalid) co_return Submission{.message = made.error().message};
+    co_return Submission{Submission::Outcome::kRefused, EndClass::kUser, made.error().message};
+  }
+  DriverObjects objects = *std::move(made);
+  add_profile(objects, record.job, names, options_);
+
+  std::vector<const Json*> maps = {&objects.config_map};
+  for (const Json& each : objects.more) maps.push_back(&each);
+  for (const Json* map : maps) {
+    auto config = co_await client_.create(kube::kConfigMaps, map->dump(), in(names.ns), "", kCallLimit);
+    if (!config && config.error().kind != ErrorKind::kAlreadyExists) co_return refused_or_unknown(config.error());
+  }
   std::string uid;
   Submission pod = co_await create_pod(names, objects.pod.dump(), uid);
   if (pod.outcome != Submission::Outcome::kAccepted) co_return pod;
 
   const Json owner = owned_by(names.pod, uid);
   const Json patch = Json::object({{"metadata", Json::object({{"ownerReferences", owner}})}});
-  auto owned = co_await client_.patch(kube::kConfigMaps, names.config_map, kube::PatchType::kMerge, patch.dump(),
-                                      in(names.ns), kCallLimit);
-  if (!owned && owned.error().kind != ErrorKind::kNotFound) co_return Submission{.message = owned.error().message};
+  for (const Json* map : maps) {
+    auto owned = co_await client_.patch(kube::kConfigMaps, std::string(map->text_at("metadata", "name")),
+                                        kube::PatchType::kMerge, patch.dump(), in(names.ns), kCallLimit);
+    if (!owned && owned.error().kind != ErrorKind::kNotFound) co_return Submission{.message = owned.error().message};
+  }
   objects.service["metadata"]["ownerReferences"] = owner;
   auto service = co_await client_.create(kServices, objects.service.dump(), in(names.ns), "", kCallLimit);
   if (!service && service.error().kind != ErrorKind::kAlreadyExists) {

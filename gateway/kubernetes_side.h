@@ -18,6 +18,7 @@
 #include "gateway/file_store.h"
 #include "gateway/side_client.h"
 #include "gateway/spark_pod.h"
+#include "gateway/spark_submit.h"
 #include "kube/client.h"
 #include "kube/informer.h"
 #include "net/loop.h"
@@ -43,13 +44,14 @@ class KubernetesSide final : public SideClient {
   KubernetesSide(net::EventLoop& loop, kube::Client& client, base::Log log, base::Registry& metrics,
                  base::Random random, KubernetesOptions options, Owner owner);
 
-  void use(ExecutorLogs logs) { executor_logs_ = std::move(logs); }  // before start()
-  void use(const Celeborn* shuffle) { shuffle_ = shuffle; }          // null: jobs shuffle as they say
-  void start();                                                      // watches until destroyed
-  bool synced() const;                                               // the first list of pods is in
+  void use(ExecutorLogs logs) { executor_logs_ = std::move(logs); }      // before start()
+  void use(const Celeborn* shuffle) { shuffle_ = shuffle; }              // null: jobs shuffle as they say
+  void use(SparkSubmit* spark_submit) { spark_submit_ = spark_submit; }  // null: jobs that need it are refused
+  void start();                                                          // watches until destroyed
+  bool synced() const;                                                   // the first list of pods is in
 
   std::string cannot_run(const SparkJob& job) const override;
-  net::Task<Result<std::string>> reserve(const Record& record) override;
+  net::Task<Result<policy::route::Reservation>> reserve(const Record& record) override;
   net::Task<Submission> submit(const Record& record) override;
   policy::route::Observation look(const Record& record) const override;
   net::Task<Stopped> stop(const Record& record) override;
@@ -70,6 +72,7 @@ class KubernetesSide final : public SideClient {
   net::Task<void> remove_old_fences();
   net::Task<Result<void>> remove_fences_before(std::string ns, base::WallTime time);
   net::Task<Result<void>> remove_executors(const DriverNames& names);
+  net::Task<Result<DriverObjects>> objects_of(const Record& record, const DriverNames& names);
   net::Task<Submission> create_pod(const DriverNames& names, std::string body, std::string& uid);
 
   net::EventLoop& loop_;
@@ -81,6 +84,7 @@ class KubernetesSide final : public SideClient {
   std::map<std::int64_t, std::int64_t> disrupted_;  // executors by run that the cluster evicted
   ExecutorLogs executor_logs_;
   const Celeborn* shuffle_ = nullptr;
+  SparkSubmit* spark_submit_ = nullptr;
   std::set<std::string> collecting_;  // uids of executor pods
   std::size_t readers_ = 0;           // of logs of executors
   std::set<std::string> namespaces_;  // of drivers, as far as it has seen them

@@ -26,6 +26,10 @@ Json attempt_json(const Attempt& attempt) {
                            {"handle", attempt.handle},
                            {"stop", name_of(attempt.stop)}});
   if (!attempt.rule.empty()) out["rule"] = Json(attempt.rule);
+  if (attempt.way != Way::kNative) {
+    out["way"] = Json(name_of(attempt.way));
+    out["wayReason"] = Json(attempt.way_reason);
+  }
   if (attempt.end) {
     out["end"] = Json(name_of(attempt.end->end_class));
     if (attempt.end->exit_code) out["exitCode"] = Json(*attempt.end->exit_code);
@@ -49,6 +53,12 @@ Result<Attempt> attempt_of(const Json& json) {
   attempt.stop = *stop;
   attempt.handle = json.text_at("handle");
   attempt.rule = json.text_at("rule");
+  if (json.at("way") != nullptr) {
+    const auto way = way_of(json.text_at("way"));
+    if (!way) return fail(ErrorKind::kInvalid, "a stored attempt with an unknown way");
+    attempt.way = *way;
+    attempt.way_reason = json.text_at("wayReason");
+  }
   if (json.at("end") != nullptr) {
     const auto end = end_class_of(json.text_at("end"));
     if (!end) return fail(ErrorKind::kInvalid, "a stored attempt with an unknown end");

@@ -41,6 +41,8 @@ Json attempt_row(const policy::route::Attempt& attempt) {
   using namespace policy::route;
   return Json::object({{"side", name_of(attempt.side)},
                        {"handle", attempt.handle},
+                       {"way", name_of(attempt.way)},
+                       {"wayReason", attempt.way_reason},
                        {"why", text_of(attempt.reason, attempt.rule)},
                        {"runningSince", seconds_of(attempt.running_since)},
                        {"ended", seconds_of(attempt.ended)},

@@ -28,7 +28,9 @@ class TalkingSide final : public SideClient {
   int reads = 0;
 
   std::string cannot_run(const SparkJob&) const override { return ""; }
-  net::Task<Result<std::string>> reserve(const Record&) override { co_return std::string("driver"); }
+  net::Task<Result<policy::route::Reservation>> reserve(const Record&) override {
+    co_return policy::route::Reservation{"driver"};
+  }
   net::Task<Submission> submit(const Record&) override { co_return Submission{}; }
   policy::route::Observation look(const Record&) const override { return {}; }
   net::Task<Stopped> stop(const Record&) override { co_return Stopped{}; }

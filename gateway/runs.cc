@@ -489,9 +489,9 @@ net::Task<Runs::Outcome> Runs::perform(Live& live) {
   if (side == nullptr) co_return Outcome{std::nullopt, "the side of the run is not configured"};
   switch (effect) {
     case Effect::kReserve: {
-      auto handle = co_await side->reserve(record);
-      if (!handle) co_return Outcome{std::nullopt, handle.error().message};
-      co_return Outcome{on_reserved(record.run, *std::move(handle), loop_.clock().wall()), ""};
+      auto reserved = co_await side->reserve(record);
+      if (!reserved) co_return Outcome{std::nullopt, reserved.error().message};
+      co_return Outcome{on_reserved(record.run, *std::move(reserved), loop_.clock().wall()), ""};
     }
     case Effect::kSubmit:
       co_return co_await submit(live);

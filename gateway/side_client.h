@@ -9,6 +9,7 @@
 #include "gateway/record.h"
 #include "net/loop.h"
 #include "policy/route/ends.h"
+#include "policy/route/run.h"
 
 namespace tidemark::gateway {
 
@@ -42,8 +43,8 @@ class SideClient {
   virtual ~SideClient() = default;
   // Empty if it can run the job, else the reason.
   virtual std::string cannot_run(const SparkJob& job) const = 0;
-  // The name under which the current attempt will be submitted.
-  virtual net::Task<Result<std::string>> reserve(const Record& record) = 0;
+  // The name under which the current attempt will be submitted, and how.
+  virtual net::Task<Result<policy::route::Reservation>> reserve(const Record& record) = 0;
   virtual net::Task<Submission> submit(const Record& record) = 0;
   // The last known state; no I/O.
   virtual policy::route::Observation look(const Record& record) const = 0;

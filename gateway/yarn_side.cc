@@ -66,8 +66,9 @@ std::string YarnSide::cannot_run(const SparkJob& job) const {
   return not_for_yarn(job, options_);
 }
 
-net::Task<Result<std::string>> YarnSide::reserve(const Record&) {
-  return rest_.reserve_id(kCallLimit);
+net::Task<Result<Reservation>> YarnSide::reserve(const Record&) {
+  TM_CO_TRY(std::string id, co_await rest_.reserve_id(kCallLimit));
+  co_return Reservation{std::move(id)};
 }
 
 std::string YarnSide::app_id(const Record& record) const {

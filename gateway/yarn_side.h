@@ -36,7 +36,7 @@ class YarnSide final : public SideClient {
   void start();  // polls until destroyed
 
   std::string cannot_run(const SparkJob& job) const override;
-  net::Task<Result<std::string>> reserve(const Record& record) override;
+  net::Task<Result<policy::route::Reservation>> reserve(const Record& record) override;
   net::Task<Submission> submit(const Record& record) override;
   policy::route::Observation look(const Record& record) const override;
   net::Task<Stopped> stop(const Record& record) override;

@@ -13,6 +13,7 @@
 #include "hadoop/kerberos.h"
 #include "hadoop/site.h"
 #include "kube/config.h"
+#include "kube/plugin_process.h"
 #include "main/cluster.h"
 #include "main/hadoop_folder.h"
 #include "main/kerberos.h"
@@ -109,6 +110,8 @@ int run_gateway(const std::vector<std::string>& args) {
   client_config.metrics = &metrics;
   rim.audit = audit.listener();
   rim.files = kube::system_files();
+  rim.programs = kube::system_plugin_host(loop);
+  options.spark_submit.java_home = environment_or_empty("JAVA_HOME");
   if (!options.spnego_keytab.empty()) {
     auto acceptor = make_acceptor(loop, options.spnego_keytab);
     if (!acceptor) return failed(acceptor.error());

@@ -127,7 +127,9 @@ Result<void> replace_local_files(Json& body,
     return cat(url, path.substr(hash));
   };
   TM_TRY(body["file"], replaced(body.text_at("file")));
-  for (const std::string_view key : {"spark.jars", "spark.files", "spark.archives", "spark.submit.pyFiles"}) {
+  for (const std::string_view key :
+       {"spark.jars", "spark.files", "spark.archives", "spark.submit.pyFiles",
+        "spark.kubernetes.driver.podTemplateFile", "spark.kubernetes.executor.podTemplateFile"}) {
     const std::string paths(body.text_at("conf", key));
     if (paths.empty()) continue;
     std::vector<std::string> urls;

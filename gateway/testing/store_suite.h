@@ -42,7 +42,7 @@ class StoreTest : public ::testing::Test {
   Record reserved(Record record) {
     using namespace policy::route;
     record.run = on_routed(queue(record.run, record.created), {Side::kYarn, RouteReason::kMoved}, record.created);
-    record.run = on_reserved(record.run, "application_1_1", record.created);
+    record.run = on_reserved(record.run, {"application_1_1"}, record.created);
     return record;
   }
 

@@ -15,6 +15,7 @@ constexpr std::array<std::string_view, 7> kEndNames = {"succeeded", "user",   "a
                                                        "storm",     "killed", "lost"};
 constexpr std::array<std::string_view, 7> kStopNames = {"none",    "cancel", "admission", "switched-off",
                                                         "refused", "image",  "start"};
+constexpr std::array<std::string_view, 2> kWayNames = {"native", "spark-submit"};
 constexpr std::array<std::string_view, 13> kRouteNames = {"moved",
                                                           "only-possible-side",
                                                           "switched-off",
@@ -62,6 +63,9 @@ std::string_view name_of(EndClass end) {
 std::string_view name_of(StopReason reason) {
   return word(kStopNames, reason);
 }
+std::string_view name_of(Way way) {
+  return word(kWayNames, way);
+}
 std::string_view name_of(RouteReason reason) {
   return word(kRouteNames, reason);
 }
@@ -77,6 +81,9 @@ std::optional<EndClass> end_class_of(std::string_view name) {
 }
 std::optional<StopReason> stop_reason_of(std::string_view name) {
   return value<StopReason>(kStopNames, name);
+}
+std::optional<Way> way_of(std::string_view name) {
+  return value<Way>(kWayNames, name);
 }
 std::optional<RouteReason> route_reason_of(std::string_view name) {
   return value<RouteReason>(kRouteNames, name);

@@ -15,6 +15,7 @@ std::string_view name_of(Side side);
 std::string_view name_of(Phase phase);
 std::string_view name_of(EndClass end);
 std::string_view name_of(StopReason reason);
+std::string_view name_of(Way way);
 std::string_view name_of(RouteReason reason);
 
 // nullopt for an unknown word.
@@ -22,6 +23,7 @@ std::optional<Side> side_of(std::string_view name);
 std::optional<Phase> phase_of(std::string_view name);
 std::optional<EndClass> end_class_of(std::string_view name);
 std::optional<StopReason> stop_reason_of(std::string_view name);
+std::optional<Way> way_of(std::string_view name);
 std::optional<RouteReason> route_reason_of(std::string_view name);
 
 // The reasons TM-ROUTE-….

@@ -126,9 +126,12 @@ Run on_routed(Run run, const RouteDecision& decision, base::WallTime now) {
   return enter(std::move(run), Phase::kRouted, now);
 }
 
-Run on_reserved(Run run, std::string handle, base::WallTime now) {
+Run on_reserved(Run run, Reservation reservation, base::WallTime now) {
   if (run.phase != Phase::kRouted) return run;
-  run.attempts.back().handle = std::move(handle);
+  Attempt& attempt = run.attempts.back();
+  attempt.handle = std::move(reservation.handle);
+  attempt.way = reservation.way;
+  attempt.way_reason = std::move(reservation.way_reason);
   return enter(std::move(run), Phase::kReserved, now);
 }
 

@@ -58,11 +58,19 @@ constexpr bool stops_only_waiting(StopReason reason) {
   return reason == StopReason::kAdmission || reason == StopReason::kSwitchedOff || reason == StopReason::kRefused;
 }
 
+// How an attempt is submitted.
+enum class Way : std::uint8_t {
+  kNative,
+  kSparkSubmit,  // stock spark-submit makes the objects, and the gateway creates them
+};
+
 struct Attempt {
   Side side = Side::kKubernetes;
   RouteReason reason = RouteReason::kOnlyPossibleSide;
   std::string rule;    // the label of the rule that decided; "": none did
   std::string handle;  // name of the driver pod, or application id
+  Way way = Way::kNative;
+  std::string way_reason;  // why the way is not native: the property that the native way does not translate
   StopReason stop = StopReason::kNone;
   std::optional<End> end;
   std::optional<base::WallTime> absent_since;   // its side does not know it although it accepted it
@@ -100,7 +108,13 @@ bool will_move(const Run& run, const RunFacts& facts);
 // Steps. Each ignores an event that does not belong to the phase: replies may come late or twice.
 Run queue(Run run, base::WallTime now);
 Run on_routed(Run run, const RouteDecision& decision, base::WallTime now);
-Run on_reserved(Run run, std::string handle, base::WallTime now);
+// The name or id under which the attempt will be submitted, and how.
+struct Reservation {
+  std::string handle;
+  Way way = Way::kNative;
+  std::string way_reason{};
+};
+Run on_reserved(Run run, Reservation reservation, base::WallTime now);
 Run on_accepted(Run run, base::WallTime now);
 // Its side refused the submission. After a refusal for lack of quota the run tries again if no other side can run it,
 // until the admission limit.

@@ -221,8 +221,8 @@ class Simulation {
       }
       case Effect::kReserve:
         // A lost reply of YARN costs an id; the name of a pod is always the same.
-        if (on_kubernetes()) return on_reserved(run_, "pod", now_);
-        return on_reserved(run_, "application-" + std::to_string(++ids_), now_);
+        if (on_kubernetes()) return on_reserved(run_, {"pod"}, now_);
+        return on_reserved(run_, {"application-" + std::to_string(++ids_)}, now_);
       case Effect::kSubmit:
         return submit();
       case Effect::kStop:

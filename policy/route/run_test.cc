@@ -55,7 +55,7 @@ class RunScenario {
     } else if (verb == "route") {
       run_ = on_routed(run_, {side_of(words.next()), RouteReason::kWithinShare}, now_);
     } else if (verb == "reserved") {
-      run_ = on_reserved(run_, words.next(), now_);
+      run_ = on_reserved(run_, {words.next()}, now_);
     } else if (verb == "accepted") {
       run_ = on_accepted(run_, now_);
     } else if (verb == "refused") {
