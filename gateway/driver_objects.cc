@@ -374,10 +374,19 @@ Json service_of(const SparkJob& job, const DriverNames& names, const KubernetesO
                                               {"selector", labels_of(job, names, options)}})}});
 }
 
+// Loads code, or lets a URL name another file system or a keytab of the gateway's machine.
+bool is_unsafe_in_gateway(std::string_view key) {
+  return key == "spark.jars.packages" || key.starts_with("spark.yarn.keytab") ||
+         key.starts_with("spark.yarn.principal") || key.starts_with("spark.hadoop.fs.viewfs.") ||
+         (key.starts_with("spark.hadoop.fs.") && key.ends_with(".impl"));
+}
+
 // spark-submit runs in the gateway, so it must neither read its files nor load code of a job.
 std::string not_for_spark_submit(const SparkJob& job, std::string_view needed, const KubernetesOptions& options) {
-  if (job.conf.contains("spark.jars.packages")) {
-    return cat("spark.jars.packages is not supported together with ", needed, ", which needs spark-submit");
+  for (const auto& [key, value] : job.conf) {
+    if (is_unsafe_in_gateway(key)) {
+      return cat(key, " is not supported together with ", needed, ", which needs spark-submit");
+    }
   }
   for (const auto key : kTemplates) {
     const auto path = job.conf_or(key, "");

@@ -215,8 +215,12 @@ TEST(DriverObjects, SparkSubmitReadsOnlyTemplatesThatAreUploadedOrInHdfs) {
     EXPECT_TRUE(not_for_kubernetes(job, with_uploads).ends_with("must be an uploaded file or in HDFS")) << bad;
   }
   path = "hdfs:///pods/pod.yaml";
-  job.conf["spark.jars.packages"] = "com.example:library:1";
-  EXPECT_TRUE(not_for_kubernetes(job, options()).starts_with("spark.jars.packages is not supported"));
+  for (const std::string key : {"spark.jars.packages", "spark.hadoop.fs.hdfs.impl", "spark.yarn.keytab",
+                                "spark.hadoop.fs.viewfs.mounttable.default.link./"}) {
+    job.conf[key] = "a:b:1";
+    EXPECT_TRUE(not_for_kubernetes(job, options()).starts_with(key + " is not supported together with")) << key;
+    job.conf.erase(key);
+  }
 }
 
 }  // namespace

@@ -15,9 +15,12 @@ constexpr std::size_t kClassNameMax = 63;  // of a label of Kubernetes
 constexpr std::string_view kDeployMode = "spark.submit.deployMode";
 constexpr std::string_view kMaster = "spark.master";
 
+// A word such as --jars=a:b has none: spark-submit would take it for an option.
 bool has_scheme(std::string_view path) {
+  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  const auto plain = [&](char c) { return letter(c) || (c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.'; };
   const auto at = path.find(':');
-  return at != std::string_view::npos && at > 0 && path.find('/') > at;
+  return at != std::string_view::npos && at > 0 && letter(path[0]) && std::ranges::all_of(path.substr(0, at), plain);
 }
 
 Result<void> check_path(std::string_view option, std::string_view path) {
@@ -25,7 +28,7 @@ Result<void> check_path(std::string_view option, std::string_view path) {
     return fail(ErrorKind::kInvalid, option, ": ", base::in_quotes(path),
                 " has no scheme; give a URL that every node can read, such as hdfs://… or local:///…");
   }
-  if (path.starts_with("file:")) {
+  if (base::lower(path).starts_with("file:")) {
     return fail(ErrorKind::kUnsupported, option, ": ", base::in_quotes(path),
                 " is a local file, which is not uploaded; give hdfs://… or local:///…");
   }
@@ -93,7 +96,8 @@ Result<SparkJob> checked(SparkJob job) {
   TM_TRY_VOID(check_path("file", job.file));
   for (const std::string_view key : {"spark.jars", "spark.files", "spark.archives", "spark.submit.pyFiles"}) {
     for (const auto path : base::split(job.conf_or(key, ""), ',')) {
-      if (!path.empty()) TM_TRY_VOID(check_path(key, path));
+      // Spark trims it too.
+      if (!base::trim(path).empty()) TM_TRY_VOID(check_path(key, base::trim(path)));
     }
   }
   if (const auto mode = job.conf_or(kDeployMode, "cluster"); mode != "cluster") {

@@ -77,6 +77,8 @@ TEST_F(LivyTest, RefusesByName) {
   EXPECT_EQ(refused("{}"), "Rejected, Reason: file is required");
   EXPECT_TRUE(refused(R"({"file":"hdfs:///x.R"})").contains("R is not supported"));
   EXPECT_TRUE(refused(R"({"file":"/x.jar","className":"X"})").contains("has no scheme"));
+  EXPECT_TRUE(refused(R"({"file":"--jars=hdfs:/x.jar","className":"X"})").contains("has no scheme"));
+  EXPECT_TRUE(refused(R"({"file":"hdfs:/x.jar","className":"X","jars":[" FILE:/y.jar"]})").contains("is a local file"));
   EXPECT_TRUE(refused(R"({"file":"file:///x.jar","className":"X"})").contains("is a local file"));
   EXPECT_TRUE(refused(R"({"file":"local:///x.jar"})").contains("className is required"));
   EXPECT_TRUE(refused(R"({"file":"local:///x.jar","className":"X","conf":{"spark.submit.deployMode":"client"}})")

@@ -55,6 +55,7 @@ std::map<std::string, std::string> conf_of(const SparkJob& job, const DriverName
   for (const auto& [key, value] : job.conf) {
     if (!key.starts_with(kOwnPrefix)) out[key] = value;
   }
+  out.erase("spark.kubernetes.file.upload.path");  // spark-submit must upload no file of the gateway
   out["spark.kubernetes.driver.pod.name"] = names.pod;
   out["spark.kubernetes.namespace"] = names.ns;
   out["spark.kubernetes.submission.waitAppCompletion"] = "false";
