@@ -42,23 +42,29 @@ std::string log_server(const GatewayOptions& options) {
 
 class RunningGateway final : public Gateway {
  public:
+  // What is opened before the gateway; null: there is none.
+  struct Parts {
+    std::unique_ptr<Store> store{};
+    std::unique_ptr<FileStore> archive{}, uploads{};
+    std::unique_ptr<Celeborn> celeborn{};
+    std::unique_ptr<SparkSubmit> spark_submit{};
+    std::unique_ptr<Authentication> authentication{};
+    std::unique_ptr<RoutesFile> routes{};
+  };
   RunningGateway(net::EventLoop& loop, Rim rim, base::Log log, base::Registry& metrics, base::Random random,
-                 GatewayOptions options, std::unique_ptr<Store> store, std::unique_ptr<FileStore> archive,
-                 std::unique_ptr<FileStore> uploads, std::unique_ptr<Celeborn> celeborn,
-                 std::unique_ptr<SparkSubmit> spark_submit, std::unique_ptr<Authentication> authentication,
-                 std::unique_ptr<RoutesFile> routes)
+                 GatewayOptions options, Parts parts)
       : loop_(loop),
         log_(std::move(log)),
         metrics_(metrics),
-        store_(std::move(store)),
-        archive_(std::move(archive)),
-        celeborn_(std::move(celeborn)),
-        spark_submit_(std::move(spark_submit)),
-        authentication_(std::move(authentication)),
-        routes_(std::move(routes)),
+        store_(std::move(parts.store)),
+        archive_(std::move(parts.archive)),
+        celeborn_(std::move(parts.celeborn)),
+        spark_submit_(std::move(parts.spark_submit)),
+        authentication_(std::move(parts.authentication)),
+        routes_(std::move(parts.routes)),
         audit_(std::move(rim.audit)),
         runs_(loop, *store_, log_, random.fork(), options.runs),
-        uploads_(loop, log_, std::move(uploads), options.uploads_keep),
+        uploads_(loop, log_, std::move(parts.uploads), options.uploads_keep),
         scope_(loop) {
     if (authentication_) {
       runs_.limit([this](std::string_view business) { return authentication_->rules()->quota_of(business); });
@@ -82,8 +88,7 @@ class RunningGateway final : public Gateway {
       yarn_ = std::make_unique<YarnSide>(
           loop, hadoop::ApplicationsRest(loop, rim.workers, *rim.yarn, options.yarn_user),
           hadoop::ContainerLogs(loop, rim.workers, options.yarn_user, rim.yarn->make_gss, log_server(options)),
-          hdfs_access(rim, options), log_, options.yarn, YarnSide::Owner{store_->instance(), is_live, on_change},
-          options.yarn_poll);
+          hdfs_access(rim, options), log_, options.yarn, YarnSide::Owner{store_->instance(), is_live, on_change});
       sides[static_cast<std::size_t>(policy::route::Side::kYarn)] = yarn_.get();
     }
     runs_.use(sides);
@@ -318,50 +323,43 @@ void declare_flags(base::Flags& flags, GatewayOptions& options) {
       .text("spark-yarn-python", options.yarn.python,
             "pyspark on the nodes for Python jobs, with commas: .../python/lib/pyspark.zip,.../py4j-0.10.9.7-src.zip")
       .placeholder("PATHS");
-  flags.duration("yarn-poll", options.yarn_poll, std::chrono::milliseconds(100), std::chrono::minutes(5),
+  flags.duration("yarn-poll", options.yarn.poll, std::chrono::milliseconds(100), std::chrono::minutes(5),
                  "interval of the list of applications");
 }
 
 Result<std::unique_ptr<Gateway>> Gateway::make(net::EventLoop& loop, Rim rim, base::Log log, base::Registry& metrics,
                                                base::Random random, GatewayOptions options) {
-  std::unique_ptr<Store> store = std::move(rim.store);
-  if (store == nullptr) {
-    TM_TRY(store, open_sqlite_store(loop, cat(options.data_dir, "/runs.db"), random.next()));
+  RunningGateway::Parts parts{.store = std::move(rim.store)};
+  if (parts.store == nullptr) {
+    TM_TRY(parts.store, open_sqlite_store(loop, cat(options.data_dir, "/runs.db"), random.next()));
   }
   options.runs.logs.folder = cat(options.data_dir, "/logs");
   options.runs.logs.bytes_max = options.log_max_mib * 1024 * 1024;
-  std::unique_ptr<FileStore> archive;
-  std::unique_ptr<FileStore> uploads;
-  for (const auto& [flag, place, store_of] :
-       {std::tuple("--archive", &options.archive, &archive), std::tuple("--uploads", &options.uploads, &uploads)}) {
+  for (const auto& [flag, place, store_of] : {std::tuple("--archive", &options.archive, &parts.archive),
+                                              std::tuple("--uploads", &options.uploads, &parts.uploads)}) {
     if (place->empty()) continue;
     auto opened = open_file_store(loop, hdfs_access(rim, options), *place);
     if (!opened) return fail(std::move(opened).error().within(flag));
     *store_of = *std::move(opened);
   }
-  if (uploads) options.kubernetes.uploads_folder = uploads->folder();
-  std::unique_ptr<Celeborn> celeborn;
+  if (parts.uploads) options.kubernetes.uploads_folder = parts.uploads->folder();
   if (!options.celeborn.endpoints.empty()) {
-    TM_TRY(celeborn, Celeborn::make(loop, rim.workers, log, options.celeborn, options.kubernetes.spark_version));
+    TM_TRY(parts.celeborn, Celeborn::make(loop, rim.workers, log, options.celeborn, options.kubernetes.spark_version));
   }
-  std::unique_ptr<SparkSubmit> spark_submit;
   if (!options.spark_submit.home.empty()) {
     options.spark_submit.folder = options.data_dir;
-    TM_TRY(spark_submit, SparkSubmit::make(loop, log, rim.programs, options.spark_submit));
+    TM_TRY(parts.spark_submit, SparkSubmit::make(loop, log, rim.programs, options.spark_submit));
   }
-  std::unique_ptr<Authentication> authentication;
   if (!options.access_file.empty()) {
-    TM_TRY(authentication,
+    TM_TRY(parts.authentication,
            Authentication::open(loop, log, metrics, rim.files, options.access_file, std::move(rim.acceptor)));
   }
-  std::unique_ptr<RoutesFile> routes;
   if (!options.routes_file.empty()) {
-    TM_TRY(routes, RoutesFile::open(loop, log, rim.files, options.routes_file, options.runs.rules));
-    options.runs.rules = routes->rules();
+    TM_TRY(parts.routes, RoutesFile::open(loop, log, rim.files, options.routes_file, options.runs.rules));
+    options.runs.rules = parts.routes->rules();
   }
-  auto made = std::make_unique<RunningGateway>(
-      loop, std::move(rim), std::move(log), metrics, random, options, std::move(store), std::move(archive),
-      std::move(uploads), std::move(celeborn), std::move(spark_submit), std::move(authentication), std::move(routes));
+  auto made = std::make_unique<RunningGateway>(loop, std::move(rim), std::move(log), metrics, random, options,
+                                               std::move(parts));
   TM_TRY_VOID(made->listen(options));
   return std::unique_ptr<Gateway>(std::move(made));
 }

@@ -46,7 +46,6 @@ struct GatewayOptions {
   std::string yarn_user;
   RunsOptions runs;
   CelebornOptions celeborn;
-  base::Duration yarn_poll = std::chrono::seconds(2);
   std::int64_t log_max_mib = 8;  // of the log of a run, and of an executor
   std::string archive;           // HDFS or a folder for logs of ended drivers and executors; "": none
   std::string uploads;           // HDFS or a shared folder for files that clients send; "": none

@@ -47,7 +47,7 @@ Observation seen_in(const hadoop::ApplicationState& application) {
 }  // namespace
 
 YarnSide::YarnSide(net::EventLoop& loop, hadoop::ApplicationsRest rest, hadoop::ContainerLogs logs,
-                   hadoop::HdfsAccess hdfs, base::Log log, YarnOptions options, Owner owner, base::Duration poll)
+                   hadoop::HdfsAccess hdfs, base::Log log, YarnOptions options, Owner owner)
     : loop_(loop),
       rest_(std::move(rest)),
       logs_(std::move(logs)),
@@ -55,7 +55,6 @@ YarnSide::YarnSide(net::EventLoop& loop, hadoop::ApplicationsRest rest, hadoop::
       log_(std::move(log)),
       options_(std::move(options)),
       owner_(std::move(owner)),
-      poll_(poll),
       scope_(loop) {}
 
 void YarnSide::start() {
@@ -140,7 +139,7 @@ net::Task<Submission> YarnSide::submit(const Record& record) {
 Observation YarnSide::look(const Record& record) const {
   const auto [at, added] = followed_.try_emplace(record.run.attempts.back().handle);
   at->second.run = record.id;
-  const bool fresh = last_contact_ && loop_.clock().monotonic() - *last_contact_ < kMissedPollsMax * poll_;
+  const bool fresh = last_contact_ && loop_.clock().monotonic() - *last_contact_ < kMissedPollsMax * options_.poll;
   if (!fresh && at->second.seen.state != DriverState::kEnded) return {};
   return at->second.seen;
 }
@@ -214,7 +213,7 @@ net::Task<void> YarnSide::poll() {
   while (true) {
     const auto polled = co_await poll_once();
     if (!polled) log_.warn("cannot list applications; retrying", {{"error", polled.error()}});
-    co_await loop_.sleep(poll_);
+    co_await loop_.sleep(options_.poll);
   }
 }
 

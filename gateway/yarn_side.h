@@ -31,7 +31,7 @@ class YarnSide final : public SideClient {
     std::function<void(std::int64_t run)> on_change;
   };
   YarnSide(net::EventLoop& loop, hadoop::ApplicationsRest rest, hadoop::ContainerLogs logs, hadoop::HdfsAccess hdfs,
-           base::Log log, YarnOptions options, Owner owner, base::Duration poll);
+           base::Log log, YarnOptions options, Owner owner);
 
   void start();  // polls until destroyed
 
@@ -63,7 +63,6 @@ class YarnSide final : public SideClient {
   base::Log log_;
   const YarnOptions options_;
   const Owner owner_;
-  const base::Duration poll_;
   mutable std::map<std::string, Followed> followed_;  // look() adds what is asked for
   std::optional<base::MonotonicTime> last_contact_;
   net::Scope scope_;

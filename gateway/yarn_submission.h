@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/result.h"
 #include "gateway/job.h"
 
@@ -21,6 +22,7 @@ struct YarnOptions {
   std::string spark_jars;                     // spark.yarn.jars if the job names none: local:/opt/spark/jars/*
   std::string python;                         // PYTHONPATH of pyspark on the nodes, with commas
   std::string queue = "default";
+  base::Duration poll = std::chrono::seconds(2);  // between two lists of applications
 };
 
 // A file in HDFS that YARN copies to the containers of the job.

@@ -299,9 +299,10 @@ class World {
                                          KubernetesSide::Owner{store->instance(), is_live, on_change});
     YarnOptions yarn_options;
     yarn_options.spark_jars = "local:/opt/spark/jars/*";
+    yarn_options.poll = 5ms;
     yarn = std::make_unique<YarnSide>(loop, hadoop::ApplicationsRest(loop, nullptr, rm->cluster(), "tester"),
                                       hadoop::ContainerLogs(loop, nullptr, "tester", {}), hadoop::HdfsAccess(), log,
-                                      yarn_options, YarnSide::Owner{store->instance(), is_live, on_change}, 5ms);
+                                      yarn_options, YarnSide::Owner{store->instance(), is_live, on_change});
     runs->use({kubernetes.get(), yarn.get()});
     ASSERT_TRUE(run(runs->resume()));
     kubernetes->start();
