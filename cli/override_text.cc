@@ -37,8 +37,7 @@ std::string render_text(const OverrideReport& report) {
       out += ": none exists, nothing to remove";
       break;
     case policy::state::OverrideEffect::kSet:
-      out +=
-          report.after ? cat(": ", policy::explain::override_text(*report.after)) : ": taken back, the calendar holds";
+      out += report.after ? cat(": ", policy::explain::override_text(*report.after)) : ": cleared, the calendar holds";
       if (report.before) out += cat("; before: ", policy::explain::override_text(*report.before));
       break;
   }

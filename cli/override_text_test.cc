@@ -68,13 +68,12 @@ TEST_F(OverrideTest, ShowsNewWaterLineAndStoresIt) {
   EXPECT_NE(stored().find(R"("name":"web","cpu":40)"), std::string::npos) << stored();
   EXPECT_EQ(text(order("web", policy::waterline::LinePercent{40, std::nullopt})).substr(0, 44),
             "override pool web: in force already: cpu 40 ");
-  EXPECT_EQ(
-      text(order("web", std::nullopt)),
-      "override pool web: taken back, the calendar holds; before: cpu 40 %, until 2026-01-01T14:00:00Z, by ann@ops: "
-      "a fire drill\n"
-      "  cpu: 40 % -> 60 %\n"
-      "  memory: stays at 65 %\n"
-      "  nodes of the pool now: 2\n");
+  EXPECT_EQ(text(order("web", std::nullopt)),
+            "override pool web: cleared, the calendar holds; before: cpu 40 %, until 2026-01-01T14:00:00Z, by ann@ops: "
+            "a fire drill\n"
+            "  cpu: 40 % -> 60 %\n"
+            "  memory: stays at 65 %\n"
+            "  nodes of the pool now: 2\n");
   EXPECT_EQ(text(order("web", std::nullopt)).substr(0, 52), "override pool web: none exists, nothing to remove\n  ");
 }
 

@@ -513,8 +513,8 @@ net::Task<Result<OrderReport>> give_order(net::EventLoop& loop, kube::Client& cl
   if (nothing && !written.incomplete.empty()) co_return fail(ErrorKind::kUnavailable, written.incomplete);
   if (options.command.wish == policy::state::Wish::kOff && !options.command.only.classes.empty()) {
     report.notes.emplace_back(
-        "what a class holds is taken from the offers by the manager, and given back when draining is over by those who "
-        "obey it on the nodes; new work of it is turned away by the webhook (orders for one node reach no webhook)");
+        "the manager takes what the class holds out of the offers; when draining is over, the agents and the YARN "
+        "operator reclaim it; the webhook rejects new work of the class (an order for one node does not reach it)");
   }
   report.nodes = std::move(written.nodes);
   report.incomplete = std::move(written.incomplete);

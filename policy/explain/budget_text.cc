@@ -89,7 +89,8 @@ std::string render_text(const evict::BudgetChange& change) {
       cat("pool ", change.pool, change.job.empty() ? "" : ", job ", change.job, ": ", why(change.reason));
   if (!change.job.empty()) return cat(text, ": ", change.seen.evicted, " evictions within an hour");
   if (change.reason == Reason::kBudgetPoolExhausted) {
-    return cat(text, ": ", change.seen.evicted, " within an hour, with what was given back to more timely work");
+    return cat(text, ": ", change.seen.evicted,
+               " within an hour, with the containers that YARN preempted for more timely work");
   }
   return cat(text, ": ", change.seen.evicted, " of ", change.seen.ended(), " tasks that ended were evicted");
 }
@@ -130,7 +131,7 @@ std::string budgets_text(const evict::BudgetState& state, const evict::EvictionB
     const std::string granted = operator_grant_text(grants, pool.pool, now);
     const std::int64_t preempted = evict::preempted_lately(book, pool.pool, now);
     if (!granted.empty() || preempted > 0) {
-      out += cat("  given back by YARN to more timely work: ", preempted,
+      out += cat("  preempted by YARN for more timely work: ", preempted,
                  " in the last hour; granted to its operator: ", granted.empty() ? "nothing" : granted, "\n");
     }
     if (pool.over_report.fallen_back) out += cat("  over-report: ", why(Reason::kBudgetOverReportGivenUp), "\n");

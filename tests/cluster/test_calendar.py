@@ -90,7 +90,7 @@ class Override(WithPools):
         order("on", "cluster")
         self.wait_offered(node, LOWER, component, LIMIT_S)
 
-        self.assertIn("taken back", override("pool web", "--clear", "--wait", f"{LIMIT_S}s"))
+        self.assertIn("cleared", override("pool web", "--clear", "--wait", f"{LIMIT_S}s"))
         self.assertEqual((self.offered(node), self.suppress(node)), (int(LEFT), 65))
         self.wait_event("TidemarkLineOverrideCleared", "pool web", component)
         self.assertEqual(component.metrics()['tidemark_override_cpu_percent{pool="web"}'], -1)

@@ -33,7 +33,7 @@ export const pagesEn = {
   budgets: "Eviction budget",
   budgetsNone: "The manager has counted nothing for this pool yet.",
   budgetHour: "Evictions within an hour",
-  budgetBack: "Of them given back by YARN to more timely work",
+  budgetBack: "Of them preempted by YARN for more timely work",
   budgetJobs: "Jobs that are evicted no more",
   budgetNode: "Per node and hour",
   breaker: "Stop after many evictions",
