@@ -1,4 +1,4 @@
-"""bench/ledger.jsonl: every measured figure, a line of JSON each, and the two pages that are made from it and from bench/aims.json.
+"""bench/ledger.jsonl: the latest value of every figure, a line of JSON each, and the two pages that are made from it and from bench/aims.json.
 
   figure    dotted name, suite first: kube.list_decode_10k
   value     a number; unit: ms, MiB, events/s …

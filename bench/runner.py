@@ -1,4 +1,4 @@
-"""./dev bench: runs the suites under bench/ from the release build and appends their figures to the ledger.
+"""./dev bench: runs the suites under bench/ from the release build and puts their figures into the ledger.
 
 A suite is a folder bench/SUITE. Its programs are registered in CMake (tidemark_bench); a suite that has to prepare something or
 runs a peer beside them has a run.py, which is then run instead and finds the programs in TIDEMARK_BENCH_PROGRAMS. Either
@@ -44,10 +44,11 @@ def run(arguments: list[str]) -> int:
         with step(f"bench {suite}"):
             found += _suite(suite)
     if not dry:
-        with open(ROOT / figures.LEDGER, "a") as ledger:
-            ledger.writelines(json.dumps(entry, ensure_ascii=False) + "\n" for entry in found)
+        again = {entry["figure"] for entry in found}
+        kept = [entry for entry in figures.read(ROOT)[0] if entry["figure"] not in again]
+        (ROOT / figures.LEDGER).write_text("".join(json.dumps(entry, ensure_ascii=False) + "\n" for entry in kept + found))
         write_tables()
-    say(f"{len(found)} figures" + (" (dry run: none kept)" if dry else f" appended to {figures.LEDGER}"))
+    say(f"{len(found)} figures" + (" (dry run: none kept)" if dry else f" in {figures.LEDGER}"))
     return 0
 
 

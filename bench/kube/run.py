@@ -8,7 +8,7 @@ Three parts, each with what both sides kept compared line by line (kept.h), so t
   tape     an informer against a server that plays prepared bytes (bench/peer/kube/tape.go): what the client alone can take in.
 
 Memory is read from outside the process: Pss of /proc/PID/smaps_rollup when the list is in, minus the same when the connection
-stands and nothing is listed; each side gives back what it can before both (malloc_trim, debug.FreeOSMemory). The peak is VmHWM over
+stands and nothing is listed; each side frees what it can before both (malloc_trim, debug.FreeOSMemory). The peak is VmHWM over
 that first reading.
 """
 

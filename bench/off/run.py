@@ -4,7 +4,7 @@ Each node offers batch resources and carries labels and annotations of its own. 
 cluster, each a process of its own with its default flags, timed from exec to its end. What it left is checked after each: every
 node carries the label and the annotation, after `off` none offers anything, and the order is stored for nodes that join later.
 
-  mark             seconds of `off cluster --now`: store the order, list the nodes, write the mark of each, take back what it offers
+  mark             seconds of `off cluster --now`: store the order, list the nodes, write the mark of each, withdraw what it offers
   lift             seconds of `on cluster`, which writes the marks alone
   read             seconds of `report states` on the same cluster
   cpu              what the command's process had of a core for one node's mark, kernel part included
