@@ -196,8 +196,8 @@ class Rollouts(WithManager):
         ):
             with self.subTest(why):
                 self.put_tidemark_config(edit)
-                for wish in ("off", "on"):
-                    done = self.command(wish, "pool", "canary", "--yes", "--reason=an edit", "-o", "json")
+                for verb in ("off", "on"):
+                    done = self.command(verb, "pool", "canary", "--yes", "--reason=an edit", "-o", "json")
                     self.assertEqual(0, done.returncode, done.stderr)
                     self.assertEqual(sorted(self.canaries), [each["name"] for each in json.loads(done.stdout)["nodes"]])
                     self.assertIn(why, done.stderr)

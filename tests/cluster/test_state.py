@@ -30,8 +30,8 @@ def tidemark(*arguments: str) -> str:
     return done.stdout
 
 
-def order(wish: str, scope: str, *more: str) -> str:
-    return tidemark(wish, *scope.split(), "--reason", "a test", "--by", "ann@ops", "--yes", *(["--now"] if wish == "off" else []), *more)
+def order(verb: str, scope: str, *more: str) -> str:
+    return tidemark(verb, *scope.split(), "--reason", "a test", "--by", "ann@ops", "--yes", *(["--now"] if verb == "off" else []), *more)
 
 
 class WithState(WithApi):

@@ -119,19 +119,20 @@ def links_hold(tree: Tree) -> list[str]:
 
 
 MADE = "<!-- Made from the code"
+MADE_PAGES = ("docs/figures.md", "bench/all_figures.md")
 GUIDE = "docs/guide/"
 CELL = 120
 _WORDS, _LINE = 35_000, 140
 
 
 def limits_hold(tree: Tree) -> list[str]:
-    """The guides are short: all words together (without the pages that are made from the code), lines and cells of tables."""
+    """Guides are short: all words together (without the pages that are made from the code). No page has long lines or table cells."""
     found, words = [], 0
     for file in tree.files:
-        if not (file.startswith(GUIDE) and file.endswith(".md")):
+        if not file.endswith(".md") or file in MADE_PAGES:
             continue
         text = tree.text(file)
-        words += 0 if MADE in text else len(text.split())
+        words += len(text.split()) if file.startswith(GUIDE) and MADE not in text else 0
         for number, line in enumerate(text.splitlines(), 1):
             if not line.startswith("|") and len(line) > _LINE:
                 found.append(f"{file}:{number}: {len(line)} characters: at most {_LINE}")

@@ -22,8 +22,8 @@ class LocalOff(LocalCase):
         )
         self.assertEqual(0, done.returncode, done.stderr)
 
-    def order_locally(self, wish: str) -> None:
-        words = [wish, "--local", "--reason=is it us", "--latch-file", str(self.folder / "off"), "--run-dir", str(self.folder / "run")]
+    def order_locally(self, verb: str) -> None:
+        words = [verb, "--local", "--reason=is it us", "--latch-file", str(self.folder / "off"), "--run-dir", str(self.folder / "run")]
         done = subprocess.run([os.environ["TIDEMARK_BINARY"], *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
         self.assertEqual(0, done.returncode, done.stderr)
 
