@@ -12,6 +12,7 @@ using base::cat;
 using base::JsonReader;
 
 constexpr std::string_view kApps = "/ws/v1/cluster/apps";
+constexpr std::string_view kScheduler = "/ws/v1/cluster/scheduler";
 constexpr std::size_t kShownMax = 500;  // bytes of an unexpected answer
 
 void read_state(JsonReader& json, ApplicationState& out) {
@@ -125,7 +126,7 @@ net::Task<Result<net::HttpResponse>> ApplicationsRest::ask(std::string method, s
     request.body = body;
     auto answer = co_await door.fetch(std::move(request), limit);
     if (answer && answer->status != 307 && answer->status < 500) co_return std::move(*answer);
-    last = answer ? unexpected(cat(method, " ", kApps), *answer) : std::move(answer).error();
+    last = answer ? unexpected(cat(method, " ", path.substr(0, path.find('?'))), *answer) : std::move(answer).error();
     active_ = (active_ + 1) % members_.size();
   }
   co_return fail(std::move(*last));
@@ -164,6 +165,12 @@ net::Task<Result<void>> ApplicationsRest::kill(std::string id, base::Duration li
   TM_CO_TRY(const auto answer, co_await ask("PUT", cat(kApps, "/", id, "/state"), R"({"state":"KILLED"})", limit));
   if (answer.status != 200 && answer.status != 202) co_return fail(unexpected(cat("kill ", id), answer));
   co_return Result<void>();
+}
+
+net::Task<Result<std::vector<QueueState>>> ApplicationsRest::queues(base::Duration limit) {
+  TM_CO_TRY(const auto answer, co_await ask("GET", std::string(kScheduler), "", limit));
+  if (answer.status != 200) co_return fail(unexpected("read the queues", answer));
+  co_return parse_queues(answer.body);
 }
 
 }  // namespace tidemark::hadoop

@@ -1,5 +1,5 @@
-// Applications at a ResourceManager's REST API: GET, POST and PUT /ws/v1/cluster/apps. Of several ResourceManagers the
-// active one answers; a standby one redirects.
+// Applications and queues at a ResourceManager's REST API: /ws/v1/cluster/apps and /ws/v1/cluster/scheduler. Of several
+// ResourceManagers the active one answers; a standby one redirects.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "hadoop/negotiate.h"
+#include "hadoop/queues.h"
 #include "hadoop/resource_manager.h"
 #include "net/http_client.h"
 #include "net/loop.h"
@@ -44,6 +45,8 @@ class ApplicationsRest {
   // Applications with the tag that have not ended.
   net::Task<Result<std::vector<ApplicationState>>> running(std::string tag, base::Duration limit);
   net::Task<Result<void>> kill(std::string id, base::Duration limit);
+  // The leaf queues of the scheduler.
+  net::Task<Result<std::vector<QueueState>>> queues(base::Duration limit);
 
  private:
   struct Member {
