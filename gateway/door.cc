@@ -4,7 +4,9 @@
 #include <utility>
 
 #include "base/text.h"
+#include "gateway/decision.h"
 #include "policy/route/names.h"
+#include "policy/route/signals_text.h"
 
 namespace tidemark::gateway {
 namespace {
@@ -149,6 +151,9 @@ std::vector<std::string> steps_of(const Record& record, const std::string& app_i
     const Attempt& attempt = record.run.attempts[at];
     out.push_back(cat("attempt ", at + 1, " on ", name_of(attempt.side), ": ",
                       policy::route::text_of(attempt.reason, attempt.rule)));
+    if (const auto inputs = decode_inputs(attempt.inputs)) {
+      out.push_back(cat("attempt ", at + 1, ": ", text_of_signals(inputs->input)));
+    }
     if (!attempt.handle.empty()) {
       out.push_back(cat("attempt ", at + 1, attempt.side == Side::kKubernetes ? ": pod name: " : ": ", attempt.handle));
       out.push_back(cat("attempt ", at + 1, ": way: ", policy::route::name_of(attempt.way),

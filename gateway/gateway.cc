@@ -8,14 +8,17 @@
 #include "gateway/authentication.h"
 #include "gateway/door.h"
 #include "gateway/file_store.h"
+#include "gateway/idle_capacity.h"
 #include "gateway/kubernetes_side.h"
 #include "gateway/kyuubi.h"
+#include "gateway/live_signals.h"
 #include "gateway/livy.h"
 #include "gateway/routes.h"
 #include "gateway/run_api.h"
 #include "gateway/spark_application.h"
 #include "gateway/sqlite_store.h"
 #include "gateway/uploads.h"
+#include "gateway/yarn_queues.h"
 #include "gateway/yarn_side.h"
 #include "net/admin.h"
 #include "net/http_server.h"
@@ -79,12 +82,16 @@ class RunningGateway final : public Gateway {
       kubernetes_ =
           std::make_unique<KubernetesSide>(loop, *rim.client, log_, metrics, random.fork(), options.kubernetes,
                                            KubernetesSide::Owner{store_->instance(), is_live, on_change});
+      capacity_ = std::make_unique<IdleCapacity>(loop, *rim.client, log_, metrics, random.fork(), store_->instance());
+      capacity_->follow([this] { runs_.wake_for_room(); });
       kubernetes_->use(celeborn_.get());
       kubernetes_->use(spark_submit_.get());
       kubernetes_->use(KubernetesSide::ExecutorLogs{archive_.get(), options.runs.logs.bytes_max, options.public_url});
       sides[static_cast<std::size_t>(policy::route::Side::kKubernetes)] = kubernetes_.get();
     }
     if (rim.yarn) {
+      queues_ = std::make_unique<YarnQueues>(
+          loop, hadoop::ApplicationsRest(loop, rim.workers, *rim.yarn, options.yarn_user), log_);
       yarn_ = std::make_unique<YarnSide>(
           loop, hadoop::ApplicationsRest(loop, rim.workers, *rim.yarn, options.yarn_user),
           hadoop::ContainerLogs(loop, rim.workers, options.yarn_user, rim.yarn->make_gss, log_server(options)),
@@ -92,6 +99,8 @@ class RunningGateway final : public Gateway {
       sides[static_cast<std::size_t>(policy::route::Side::kYarn)] = yarn_.get();
     }
     runs_.use(sides);
+    signals_ = std::make_unique<LiveSignals>(capacity_.get(), queues_.get(), options.kubernetes.ns);
+    runs_.use(signals_.get());
     runs_.logs().use_archive(archive_.get());
   }
 
@@ -124,6 +133,8 @@ class RunningGateway final : public Gateway {
     if (celeborn_) celeborn_->start();
     if (kubernetes_) kubernetes_->start();
     if (yarn_) yarn_->start();
+    if (capacity_) capacity_->start();
+    if (queues_) queues_->start();
     uploads_.start();
     ready_ = true;
   }
@@ -245,6 +256,9 @@ class RunningGateway final : public Gateway {
   std::unique_ptr<Authentication> authentication_;  // null: none
   std::unique_ptr<RoutesFile> routes_;              // null: none
   Audit audit_;
+  std::unique_ptr<IdleCapacity> capacity_;  // null: there is no such side
+  std::unique_ptr<YarnQueues> queues_;      // the same
+  std::unique_ptr<LiveSignals> signals_;
   std::unique_ptr<KubernetesSide> kubernetes_;
   std::unique_ptr<YarnSide> yarn_;
   Runs runs_;
@@ -354,6 +368,7 @@ Result<std::unique_ptr<Gateway>> Gateway::make(net::EventLoop& loop, Rim rim, ba
     TM_TRY(parts.authentication,
            Authentication::open(loop, log, metrics, rim.files, options.access_file, std::move(rim.acceptor)));
   }
+  options.runs.zone_of = zones_of_machine(rim.files);
   if (!options.routes_file.empty()) {
     TM_TRY(parts.routes, RoutesFile::open(loop, log, rim.files, options.routes_file, options.runs.rules));
     options.runs.rules = parts.routes->rules();

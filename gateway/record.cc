@@ -26,6 +26,7 @@ Json attempt_json(const Attempt& attempt) {
                            {"handle", attempt.handle},
                            {"stop", name_of(attempt.stop)}});
   if (!attempt.rule.empty()) out["rule"] = Json(attempt.rule);
+  if (!attempt.inputs.empty()) out["inputs"] = Json(attempt.inputs);
   if (attempt.way != Way::kNative) {
     out["way"] = Json(name_of(attempt.way));
     out["wayReason"] = Json(attempt.way_reason);
@@ -37,6 +38,7 @@ Json attempt_json(const Attempt& attempt) {
   }
   if (attempt.absent_since) out["absentSince"] = time_json(*attempt.absent_since);
   if (attempt.unknown_since) out["unknownSince"] = time_json(*attempt.unknown_since);
+  if (attempt.accepted) out["accepted"] = time_json(*attempt.accepted);
   if (attempt.running_since) out["runningSince"] = time_json(*attempt.running_since);
   if (attempt.ended) out["ended"] = time_json(*attempt.ended);
   return out;
@@ -53,6 +55,7 @@ Result<Attempt> attempt_of(const Json& json) {
   attempt.stop = *stop;
   attempt.handle = json.text_at("handle");
   attempt.rule = json.text_at("rule");
+  attempt.inputs = json.text_at("inputs");
   if (json.at("way") != nullptr) {
     const auto way = way_of(json.text_at("way"));
     if (!way) return fail(ErrorKind::kInvalid, "a stored attempt with an unknown way");
@@ -68,6 +71,7 @@ Result<Attempt> attempt_of(const Json& json) {
   }
   if (const Json* absent = json.at("absentSince")) attempt.absent_since = time_of(absent);
   if (const Json* unknown = json.at("unknownSince")) attempt.unknown_since = time_of(unknown);
+  if (const Json* accepted = json.at("accepted")) attempt.accepted = time_of(accepted);
   if (const Json* running = json.at("runningSince")) attempt.running_since = time_of(running);
   if (const Json* ended = json.at("ended")) attempt.ended = time_of(ended);
   return attempt;

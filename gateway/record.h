@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "gateway/job.h"
+#include "policy/route/quota.h"
 #include "policy/route/run.h"
 
 namespace tidemark::gateway {
@@ -24,6 +25,9 @@ struct Record {
   // Of the lease of the process that drives the run, in a store that several processes share. A write with an older
   // one is refused.
   std::int64_t epoch = 0;
+  // Not stored: the quota of its business. A store that several processes share checks it as it adds the run, or as the
+  // run gets a side. Without one it is not checked.
+  policy::route::Quota quota{};
 };
 
 // The state of a run in the few words that the doors have.

@@ -23,6 +23,7 @@ constexpr std::size_t kRoutesBytesMax = 1024 * 1024;
 constexpr std::size_t kRouteRulesMax = 1000;
 constexpr std::size_t kRouteTextMax = 255;  // runs store the rule
 constexpr std::int64_t kRouteWaitingMax = 100'000;
+constexpr base::Duration kYarnWaitMax = std::chrono::hours(168);
 constexpr std::int64_t kMinutesOfHour = 60;
 constexpr std::int64_t kHoursOfDay = 24;
 constexpr std::array<std::string_view, 7> kDayNames = {"sun", "mon", "tue", "wed", "thu", "fri", "sat"};
@@ -43,6 +44,14 @@ Result<std::string> route_text_in(const std::string& place, const Json& value) {
                 value.dump());
   }
   return std::string(*text);
+}
+
+Result<base::Duration> duration_in(const std::string& place, const Json& value) {
+  const auto duration = base::parse_go_duration(value.get_string().value_or(""));
+  if (!duration || *duration < base::Duration(0) || *duration > kYarnWaitMax) {
+    return fail(ErrorKind::kInvalid, place, ": a duration from \"0s\" to \"168h\" is expected, found ", value.dump());
+  }
+  return *duration;
 }
 
 // HH:MM as minutes; 24:00 is the end of the day.
@@ -145,6 +154,29 @@ Result<SideRule> side_rule_of(const std::string& place, const Json& json, const 
   return out;
 }
 
+std::string clock_text(std::int64_t minute) {
+  const auto two = [](std::int64_t number) { return cat(number < 10 ? "0" : "", number); };
+  return cat(two(minute / kMinutesOfHour), ":", two(minute % kMinutesOfHour));
+}
+
+Json rule_json(const SideRule& rule) {
+  Json out = Json::object({{"side", policy::route::name_of(rule.side)}, {"ban", rule.ban}});
+  if (!rule.business.empty()) out["business"] = Json(rule.business);
+  if (!rule.queue.empty()) out["queue"] = Json(rule.queue);
+  if (!rule.name_prefix.empty()) out["namePrefix"] = Json(rule.name_prefix);
+  if (!rule.window) return out;
+  out["from"] = Json(clock_text(rule.window->from_minute));
+  out["to"] = Json(clock_text(rule.window->to_minute));
+  Json days = Json::array();
+  for (std::size_t day = 0; day < kDayNames.size(); ++day) {
+    if (rule.window->days.test(day)) days.as_array().emplace_back(kDayNames[day]);
+  }
+  out["days"] = std::move(days);
+  // The default is no file of the machine.
+  if (rule.window->zone.name() != model::TimeZone::utc().name()) out["timeZone"] = Json(rule.window->zone.name());
+  return out;
+}
+
 Result<model::TimeZone> zone_of_machine(const kube::Files& files, const std::string& name) {
   const auto plain = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '/' || c == '_' ||
@@ -175,6 +207,10 @@ Result<RouteRules> parse_routes(std::string_view yaml, RouteRules defaults, cons
       TM_TRY(out.kubernetes_percent, number_in(key, value, 0, 100));
     } else if (key == "kubernetesWaitingMax") {
       TM_TRY(out.kubernetes_waiting_max, number_in(key, value, 1, kRouteWaitingMax));
+    } else if (key == "ownerKeepsPercent") {
+      TM_TRY(out.owner_keeps_percent, number_in(key, value, 0, 100));
+    } else if (key == "yarnWaitMax") {
+      TM_TRY(out.yarn_wait_max, duration_in(key, value));
     } else if (key == "rules") {
       if (!value.is_array() || value.as_array().size() > kRouteRulesMax) {
         return fail(ErrorKind::kInvalid, "rules: a list of at most ", kRouteRulesMax, " rules is expected");
@@ -188,6 +224,22 @@ Result<RouteRules> parse_routes(std::string_view yaml, RouteRules defaults, cons
     }
   }
   return out;
+}
+
+Json routes_json(const RouteRules& rules) {
+  Json out = Json::object({{"schema", kRoutesSchema},
+                           {"kubernetesPercent", rules.kubernetes_percent},
+                           {"kubernetesWaitingMax", rules.kubernetes_waiting_max},
+                           {"ownerKeepsPercent", rules.owner_keeps_percent}});
+  if (rules.yarn_wait_max) out["yarnWaitMax"] = Json(base::format_go_duration(*rules.yarn_wait_max));
+  Json list = Json::array();
+  for (const SideRule& rule : rules.rules) list.as_array().push_back(rule_json(rule));
+  out["rules"] = std::move(list);
+  return out;
+}
+
+ZoneOf zones_of_machine(kube::Files files) {
+  return [files = std::move(files)](const std::string& name) { return zone_of_machine(files, name); };
 }
 
 RoutesFile::RoutesFile(net::EventLoop& loop, const base::Log& log, kube::Files files, std::string file,
@@ -213,8 +265,7 @@ Result<bool> RoutesFile::read() {
   TM_TRY(std::string text, files_.read(file_, kRoutesBytesMax));
   if (text == text_) return false;
   text_ = std::move(text);  // a wrong text is reported once
-  auto rules =
-      parse_routes(*text_, defaults_, [this](const std::string& name) { return zone_of_machine(files_, name); });
+  auto rules = parse_routes(*text_, defaults_, zones_of_machine(files_));
   if (!rules) return fail(std::move(rules).error().within(file_));
   rules_ = *std::move(rules);
   return true;

@@ -3,6 +3,8 @@
 //   schema: 1
 //   kubernetesPercent: 20
 //   kubernetesWaitingMax: 50
+//   ownerKeepsPercent: 10      # of the batch capacity of nodes with an owner: runs of other businesses leave it idle
+//   yarnWaitMax: 15m           # longest wait of a run for capacity at Kubernetes while its queue at YARN is slower
 //   rules:                     # the first pin that applies counts, and every ban
 //   - business: ads            # a field that is not given matches every run
 //     queue: night             # spark.yarn.queue
@@ -24,6 +26,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/json.h"
 #include "base/log.h"
 #include "base/result.h"
 #include "kube/config.h"
@@ -38,6 +41,11 @@ using ZoneOf = std::function<Result<model::TimeZone>(const std::string& name)>;
 // Errors name the place. The whole file is refused if a part is wrong. `defaults`: what the file does not give.
 Result<policy::route::RouteRules> parse_routes(std::string_view yaml, policy::route::RouteRules defaults,
                                                const ZoneOf& zone_of);
+
+// In the form of the file.
+Json routes_json(const policy::route::RouteRules& rules);
+// Time zones of this machine.
+ZoneOf zones_of_machine(kube::Files files);
 
 class RoutesFile {
  public:

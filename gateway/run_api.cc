@@ -50,6 +50,11 @@ Json attempt_row(const policy::route::Attempt& attempt) {
                        {"endWhy", attempt.end ? Json(text_of(reason_of(attempt.end->end_class))) : Json()}});
 }
 
+std::string decision_text(const policy::route::RouteDecision& decision) {
+  return base::cat(decision.side ? name_of(*decision.side) : "no side", ": ",
+                   policy::route::text_of(decision.reason, decision.rule));
+}
+
 std::string_view word_of(RunState state) {
   switch (state) {
     case RunState::kWaiting:
@@ -100,8 +105,9 @@ net::Task<void> RunApi::handle(net::HttpExchange& exchange) {
   const auto id = base::parse_int(parts[0]);
   const bool of_run = parts.size() == 2 && parts[1] == "log";
   const bool of_job = parts.size() == 2 && parts[1] == "job";
+  const bool of_replay = parts.size() == 2 && parts[1] == "replay";
   const bool of_executor = parts.size() == 4 && parts[1] == "executors" && parts[3] == "log";
-  if (exchange.head().method != "GET" || !id || (!of_run && !of_executor && !of_job)) {
+  if (exchange.head().method != "GET" || !id || (!of_run && !of_executor && !of_job && !of_replay)) {
     refuse_run(exchange, Error{ErrorKind::kNotFound, "Not found."});
     co_return;
   }
@@ -110,6 +116,8 @@ net::Task<void> RunApi::handle(net::HttpExchange& exchange) {
     refuse_run(exchange, found ? Error{ErrorKind::kNotFound, base::cat("no run ", *id)} : found.error());
   } else if (of_job) {
     respond(exchange, 200, batch_body((*found)->job));
+  } else if (of_replay) {
+    co_await respond_replay(exchange, **found);
   } else if (of_executor) {
     co_await respond_executor(exchange, **found, std::string(parts[2]));
   } else {
@@ -141,6 +149,18 @@ net::Task<void> RunApi::respond_log(net::HttpExchange& exchange, Record record, 
   const auto begin = piece->next - static_cast<std::int64_t>(piece->text.size());
   respond(exchange, 200,
           Json::object({{"from", begin}, {"next", piece->next}, {"text", std::move(piece->text)}, {"ended", ended}}));
+}
+
+net::Task<void> RunApi::respond_replay(net::HttpExchange& exchange, Record record) {
+  Json attempts = Json::array();
+  for (const auto& each : co_await runs_.replay(std::move(record))) {
+    attempts.as_array().push_back(each ? Json::object({{"same", each->same},
+                                                       {"before", decision_text(each->before)},
+                                                       {"now", decision_text(each->now)},
+                                                       {"signals", each->signals}})
+                                       : Json::object({{"error", each.error().message}}));
+  }
+  respond(exchange, 200, Json::object({{"attempts", std::move(attempts)}}));
 }
 
 net::Task<void> RunApi::respond_executor(net::HttpExchange& exchange, Record record, std::string executor) {

@@ -5,7 +5,9 @@
 #include "base/hash.h"
 #include "base/limits.h"
 #include "base/text.h"
+#include "gateway/job_need.h"
 #include "policy/route/names.h"
+#include "policy/route/signals_text.h"
 
 namespace tidemark::gateway {
 namespace {
@@ -14,7 +16,7 @@ using base::cat;
 using namespace policy::route;
 
 constexpr std::int64_t kPercent = 100;
-constexpr int kQuotaStatus = 429;
+constexpr std::int64_t kEarlierRuns = 500;  // whose waits in queues of YARN are read at the start
 // YARN shows the log of an ended container again when it has collected it.
 constexpr int kLateReads = 8;
 constexpr base::Duration kLateReadInterval = std::chrono::seconds(15);
@@ -46,6 +48,7 @@ struct Runs::Live {
       : record(std::move(r)),
         business(record.job.conf_or(kBusinessConf, "")),
         cores(cores_of(record.job).value_or(0)),
+        need(need_of(record.job)),
         uses_quota(has_side(record.run.phase)),
         waits(waits_at_kubernetes(record.run)),
         changed(loop),
@@ -54,8 +57,10 @@ struct Runs::Live {
   Record record;
   const std::string business;
   const std::int64_t cores;
-  bool uses_quota;            // of runs and cores; also while the decision for a side is being stored
-  bool waits;                 // at Kubernetes, for a node; also while the decision for it is being stored
+  const RunNeed need;  // at Kubernetes
+  bool uses_quota;     // of runs and cores; also while the decision for a side is being stored
+  bool waits;          // at Kubernetes, for a node; also while the decision for it is being stored
+  bool waits_for_room = false;
   bool sides_differ = false;  // as its last comparison says
   bool replaced = false;      // by the same run of a newer lease
   net::Event changed;
@@ -69,6 +74,7 @@ Runs::Runs(net::EventLoop& loop, Store& store, base::Log log, base::Random rando
       random_(random),
       options_(std::move(options)),
       rules_(options_.rules),
+      revision_(revision_of(rules_)),
       logs_(loop, log_, options_.logs),
       scope_(loop) {}
 
@@ -78,6 +84,7 @@ net::Task<Result<void>> Runs::resume() {
   TM_CO_TRY(auto records, co_await store_.live());
   logs_.start();
   if (!records.empty()) log_.info("resuming runs", {{"runs", records.size()}});
+  co_await read_waits();
   for (Record& record : records) drive_later(std::move(record));
   store_.share({.taken = [this](std::vector<Record> taken) { adopt(std::move(taken)); },
                 .cancelled = [this](std::int64_t id) { on_cancel_ordered(id); },
@@ -238,6 +245,7 @@ net::Task<Result<Added>> Runs::add(SparkJob job, std::string key, std::string jo
   record.created = loop_.clock().wall();
   record.job = std::move(job);
   record.run.since = record.created;
+  record.quota = quota_of(record.job.conf_or(kBusinessConf, ""));
   const std::string hash = record.job_hash;
   struct Arriving {
     std::int64_t& runs;
@@ -293,7 +301,53 @@ net::Task<Result<void>> Runs::set_no_more_kubernetes(bool value) {
 
 void Runs::set_rules(RouteRules rules) {
   rules_ = std::move(rules);
+  revision_ = revision_of(rules_);
   wake_all();
+}
+
+void Runs::wake_for_room() {
+  for (const auto& [id, live] : live_) {
+    if (live->waits_for_room) live->changed.set();
+  }
+}
+
+// Waits of earlier runs. Without them the wait is unknown until enough runs began.
+net::Task<void> Runs::read_waits() {
+  if (signals_ == nullptr || signals_->queues() == nullptr) co_return;
+  const auto page = co_await store_.page(0, kEarlierRuns, {.user = "", .name = "", .newest_first = true});
+  if (!page) {
+    log_.warn("cannot read the waits of earlier runs", {{"error", page.error()}});
+    co_return;
+  }
+  for (auto at = page->records.rbegin(); at != page->records.rend(); ++at) {
+    if (!at->run.attempts.empty()) signals_->queues()->note(*at);
+  }
+}
+
+// Before the first decision that depends on them.
+net::Task<Result<void>> Runs::store_rules() {
+  const RulesRevision revision = revision_;
+  TM_CO_TRY_VOID(co_await store_.set_text(revision_key(revision.hash), revision.text));
+  stored_revision_ = revision.hash;
+  co_return Result<void>();
+}
+
+net::Task<std::vector<Result<Replayed>>> Runs::replay(Record record) {
+  const ZoneOf utc = [](const std::string& name) -> Result<model::TimeZone> {
+    return fail(ErrorKind::kInvalid, "unknown time zone ", base::in_quotes(name));
+  };
+  std::vector<Result<Replayed>> out;
+  for (const Attempt& attempt : record.run.attempts) {
+    if (attempt.inputs.empty()) {
+      out.emplace_back(fail(ErrorKind::kNotFound, "the inputs of this decision are not stored"));
+      continue;
+    }
+    const auto stored = decode_inputs(attempt.inputs);
+    const auto rules = stored ? co_await store_.text(revision_key(stored->rules)) : fail(stored.error());
+    out.push_back(rules ? gateway::replay(attempt, *rules, options_.zone_of ? options_.zone_of : utc)
+                        : fail(rules.error()));
+  }
+  co_return out;
 }
 
 net::Task<bool> Runs::is_live(std::int64_t run, std::int64_t attempt) {
@@ -388,12 +442,41 @@ void Runs::wake_next_for_place() {
   if (!want_place_.empty()) wake(*want_place_.begin());
 }
 
-Runs::Outcome Runs::route(const Live& live) {
+RunInSight Runs::in_sight(const Live& live) const {
+  const Run& run = live.record.run;
+  return {.id = live.record.id,
+          .business = live.business,
+          .ns = live.record.job.conf_or("spark.kubernetes.namespace", ""),
+          .need = live.need,
+          .at_kubernetes = live.waits || (has_side(run.phase) && run.attempts.back().side == Side::kKubernetes &&
+                                          !run.attempts.back().end),
+          .waits_for_room = live.waits_for_room};
+}
+
+RouteSignals Runs::signals_for(const Live& live) const {
+  RouteSignals out;
+  out.kubernetes_waiting = waiting_at_kubernetes();
+  out.no_more_kubernetes = store_.no_more_kubernetes();
+  out.waited = loop_.clock().wall() - live.record.run.since;
+  out.need = live.need;
+  if (signals_ == nullptr) return out;
+  std::vector<RunInSight> others;
+  for (const auto& [id, each] : live_) {
+    if (each.get() != &live && (each->waits_for_room || each->waits || each->uses_quota)) {
+      others.push_back(in_sight(*each));
+    }
+  }
+  signals_->add_to(out, in_sight(live), live.record.job.conf_or(kQueueConf, kDefaultQueue), others);
+  return out;
+}
+
+Runs::Outcome Runs::route(Live& live) {
   const Record& record = live.record;
   const auto give_up_turn = [&] {
     if (want_place_.erase(record.id) > 0) wake_next_for_place();
   };
   if (std::string why = waits_for_quota(live); !why.empty()) {
+    live.waits_for_room = false;
     give_up_turn();
     return {std::nullopt, std::move(why)};
   }
@@ -406,17 +489,22 @@ Runs::Outcome Runs::route(const Live& live) {
   if (!record.run.attempts.empty()) input.left = record.run.attempts.back().side;
   const std::uint64_t hash = base::TextHash().add(cat(store_.instance(), " ", record.id)).value();
   input.draw = static_cast<std::int64_t>(hash % kPercent);
-  input.kubernetes_waiting = waiting_at_kubernetes();
-  input.no_more_kubernetes = store_.no_more_kubernetes();
   input.comparison_differs = live.sides_differ;
+  input.signals = signals_for(live);
   const RouteDecision decision = choose_side(input, rules_);
   if (decision.reason == RouteReason::kWaitsForOthers) {
     want_place_.insert(record.id);
   } else if (decision.side != Side::kKubernetes) {
     give_up_turn();
   }
+  live.waits_for_room = decision.reason == RouteReason::kWaitsForRoom;
+  if (live.waits_for_room) {
+    return {std::nullopt, cat(text_of(decision.reason, decision.rule), ": ", text_of_signals(input))};
+  }
   if (!decision.side) return {std::nullopt, text_of(decision.reason, decision.rule)};
-  return {on_routed(record.run, decision, loop_.clock().wall()), ""};
+  Run next = on_routed(record.run, decision, loop_.clock().wall());
+  next.attempts.back().inputs = encode_inputs(input, revision_.hash);
+  return {std::move(next), ""};
 }
 
 net::Task<Runs::Outcome> Runs::look(Live& live) {
@@ -480,7 +568,13 @@ net::Task<Runs::Outcome> Runs::perform(Live& live) {
     const auto read = co_await read_comparison(live);
     if (!read) co_return Outcome{std::nullopt, read.error().message};
   }
-  if (effect == Effect::kRoute) co_return route(live);
+  if (effect == Effect::kRoute) {
+    while (stored_revision_ != revision_.hash) {  // they may change meanwhile
+      const auto stored = co_await store_rules();
+      if (!stored) co_return Outcome{std::nullopt, stored.error().message};
+    }
+    co_return route(live);
+  }
   if (effect == Effect::kNone) {
     if (record.run.phase == Phase::kReceived) co_return Outcome{queue(record.run, loop_.clock().wall()), ""};
     co_return co_await look(live);
@@ -512,11 +606,13 @@ net::Task<Runs::Outcome> Runs::perform(Live& live) {
 }
 
 // Returns when the state is durable: no effect goes before that.
-net::Task<bool> Runs::save(Live& live, Run next, std::string message) {
+net::Task<Runs::Saved> Runs::save(Live& live, Run next, std::string message) {
   Record wanted = live.record;
   wanted.run = std::move(next);
   wanted.message = std::move(message);
   const bool had_side = live.uses_quota;
+  wanted.quota = !had_side && has_side(wanted.run.phase) ? quota_of(live.business) : Quota{};
+  const Phase before = live.record.run.phase;
   live.uses_quota = had_side || has_side(wanted.run.phase);
   const bool waited = live.waits;
   live.waits = waited || waits_at_kubernetes(wanted.run);
@@ -526,7 +622,14 @@ net::Task<bool> Runs::save(Live& live, Run next, std::string message) {
     if (stored) break;
     if (stored.error().kind == ErrorKind::kConflict) {
       log_.warn("another gateway drives the run", {{"run", wanted.id}});
-      co_return false;
+      co_return Saved::kNotOurs;
+    }
+    if (stored.error().code == kQuotaStatus) {
+      live.uses_quota = had_side;
+      live.waits = waited;
+      if (!waited) wake_next_for_place();
+      live.record.message = stored.error().message;
+      co_return Saved::kNoQuota;
     }
     log_.error("cannot store the state of a run; retrying", {{"run", wanted.id}, {"error", stored.error()}});
     co_await loop_.sleep(options_.retry_max);
@@ -540,25 +643,33 @@ net::Task<bool> Runs::save(Live& live, Run next, std::string message) {
   live.uses_quota = has_side(live.record.run.phase);
   if (had_side && !live.uses_quota) wake_queued(live.business);
   live.waits = waits_at_kubernetes(live.record.run);
+  if (before != Phase::kRunning && live.record.run.phase == Phase::kRunning && signals_ != nullptr &&
+      signals_->queues() != nullptr) {
+    signals_->queues()->note(live.record);
+  }
   if (waited && !live.waits) wake_next_for_place();
-  co_return true;
+  co_return Saved::kDone;
 }
 
 net::Task<void> Runs::drive(std::shared_ptr<Live> live) {
   while (!is_final(live->record.run.phase) && !live->replaced) {
     live->changed.clear();
     if (live->record.cancel && !live->record.run.cancel) {
-      const bool ours =
+      const Saved saved =
           co_await save(*live, on_cancel(live->record.run, loop_.clock().wall()), "cancelled by the user");
-      if (!ours) break;
+      if (saved == Saved::kNotOurs) break;
       continue;
     }
     const bool follows = effect_of(live->record.run) == Effect::kNone;
     Outcome outcome = co_await perform(*live);
     if (outcome.next && !same_except_absence(*outcome.next, live->record.run)) {
+      const Saved saved = co_await save(*live, *std::move(outcome.next), std::move(outcome.message));
+      if (saved == Saved::kNotOurs) break;
+      if (saved == Saved::kNoQuota) {
+        co_await live->changed.wait_for(live->backoff.next());
+        continue;
+      }
       live->backoff.reset();
-      const bool ours = co_await save(*live, *std::move(outcome.next), std::move(outcome.message));
-      if (!ours) break;
       continue;
     }
     if (outcome.next) live->record.run = *std::move(outcome.next);

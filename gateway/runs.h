@@ -18,6 +18,8 @@
 
 #include "base/log.h"
 #include "base/random.h"
+#include "gateway/decision.h"
+#include "gateway/live_signals.h"
 #include "gateway/record.h"
 #include "gateway/run_logs.h"
 #include "gateway/side_client.h"
@@ -31,6 +33,7 @@ namespace tidemark::gateway {
 
 struct RunsOptions {
   policy::route::RouteRules rules;  // until the first set_rules()
+  ZoneOf zone_of;                   // of the zones in stored rules; null: UTC alone
   base::Duration admission_limit = std::chrono::minutes(10);
   base::Duration look_interval = std::chrono::seconds(1);
   base::Duration retry_first = std::chrono::milliseconds(500);  // after an effect without a result; doubles
@@ -48,7 +51,8 @@ class Runs {
   Runs(const Runs&) = delete;
   Runs& operator=(const Runs&) = delete;
 
-  void use(Sides sides) { sides_ = sides; }  // before resume(); they outlive this
+  void use(Sides sides) { sides_ = sides; }                     // before resume(); they outlive this
+  void use(const LiveSignals* signals) { signals_ = signals; }  // the same; null: signals are unknown
   // The quota of a business, read for each decision. Without this call there is none.
   void limit(std::function<policy::route::Quota(std::string_view business)> quota_of) {
     quota_of_ = std::move(quota_of);
@@ -70,6 +74,11 @@ class Runs {
 
   // In effect at once, also for queued runs.
   void set_rules(policy::route::RouteRules rules);
+
+  // Idle capacity or the quota of a namespace changed.
+  void wake_for_room();
+  // The decision for the side of each attempt, made again from its stored inputs. An error names what is missing.
+  net::Task<std::vector<Result<Replayed>>> replay(Record record);
 
   // Whether an attempt still owns its driver.
   net::Task<bool> is_live(std::int64_t run, std::int64_t attempt);
@@ -102,13 +111,21 @@ class Runs {
   net::Task<Outcome> perform(Live& live);
   net::Task<Outcome> submit(Live& live);
   net::Task<Outcome> stop(Live& live);
-  Outcome route(const Live& live);
+  Outcome route(Live& live);
+  policy::route::RouteSignals signals_for(const Live& live) const;
+  RunInSight in_sight(const Live& live) const;
+  net::Task<Result<void>> store_rules();
+  net::Task<void> read_waits();
   net::Task<Outcome> look(Live& live);
   net::Task<bool> update_log(const Record& record);  // as RunLogs::update
   net::Task<Result<void>> read_comparison(Live& live);
   net::Task<void> note_comparison(const Record& record);
-  // False: another process drives the run.
-  net::Task<bool> save(Live& live, policy::route::Run next, std::string message);
+  enum class Saved : std::uint8_t {
+    kDone,
+    kNotOurs,  // another process drives the run
+    kNoQuota,  // runs of other processes use the quota: the run waits
+  };
+  net::Task<Saved> save(Live& live, policy::route::Run next, std::string message);
   policy::route::RouteInput input_of(const Record& record) const;
   policy::route::RunFacts facts_of(const Live& live) const;
   policy::route::RunConfig config() const;
@@ -127,8 +144,11 @@ class Runs {
   base::Random random_;
   const RunsOptions options_;
   policy::route::RouteRules rules_;
+  RulesRevision revision_;       // of rules_
+  std::string stored_revision_;  // hash of the last one that the store has
   RunLogs logs_;
   Sides sides_{};
+  const LiveSignals* signals_ = nullptr;
   std::function<policy::route::Quota(std::string_view business)> quota_of_;
   std::map<std::int64_t, std::shared_ptr<Live>> live_;
   std::set<std::int64_t> want_place_;  // runs that too many waiting drivers keep from Kubernetes

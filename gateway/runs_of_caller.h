@@ -51,6 +51,7 @@ class RunsOfCaller {
   net::Task<Result<LogPiece>> log_piece(Record record, std::int64_t from) {
     return runs_->log_piece(std::move(record), from);
   }
+  net::Task<std::vector<Result<Replayed>>> replay(Record record) { return runs_->replay(std::move(record)); }
   net::Task<Result<std::string>> executor_log(Record record, std::string executor) {
     return runs_->executor_log(std::move(record), std::move(executor));
   }

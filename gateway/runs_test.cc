@@ -101,6 +101,103 @@ TEST_F(RunsTest, RunDoesNotMoveToASideThatARuleBans) {
   EXPECT_EQ(record(id).run.attempts.size(), 1U);
 }
 
+// With live signals of both sides.
+class RunsWithSignals : public RunsTest {
+ protected:
+  RunsWithSignals() {
+    watch.start();
+    queues.start();
+    runs->use(&signals);
+    watch.follow([this] { runs->wake_for_room(); });
+    kube::WriteOptions in;
+    EXPECT_TRUE(
+        run(client->create(kube::kNodes, R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"n"}})", in, "", 10s)));
+    offer(4000);
+  }
+  ~RunsWithSignals() override { end(); }
+  void offer(int batch_cpu) {
+    kube::WriteOptions in;
+    in.subresource = "status";
+    const std::string amounts =
+        base::cat(R"({"kubernetes.io/batch-cpu":")", batch_cpu, R"(","kubernetes.io/batch-memory":"64Gi"})");
+    const std::string status = base::cat(R"({"status":{"capacity":)", amounts, R"(,"allocatable":)", amounts,
+                                         R"(,"conditions":[{"type":"Ready","status":"True"}]}})");
+    EXPECT_TRUE(run(client->patch(kube::kNodes, "n", kube::PatchType::kMerge, status, in, 10s)));
+    EXPECT_TRUE(until([&] {
+      const auto capacity = watch.capacity();
+      return capacity && !capacity->nodes.empty() && capacity->nodes[0].total.cpu.value == batch_cpu;
+    }));
+  }
+  Attempt attempt_of(std::int64_t id) {
+    EXPECT_TRUE(reaches(id, Phase::kSubmitted)) << lines;
+    return record(id).run.attempts.back();
+  }
+
+  base::Registry signal_metrics;
+  IdleCapacity watch{loop, *client, log, signal_metrics, base::Random(9), store->instance()};
+  YarnQueues queues{loop, hadoop::ApplicationsRest(loop, nullptr, rm->cluster(), "tester"), log, 5ms};
+  LiveSignals signals{&watch, &queues, "default"};
+};
+
+TEST_F(RunsWithSignals, RunsCountOnCapacityOnce) {
+  // A driver and two executors: 3 cores of 4. Its executors request nothing yet.
+  const auto first = submit(job());
+  const auto second = submit(job());
+  EXPECT_EQ(attempt_of(first).side, Side::kKubernetes);
+  EXPECT_EQ(attempt_of(second).side, Side::kYarn);
+  EXPECT_EQ(attempt_of(second).reason, RouteReason::kKubernetesFull);
+  ASSERT_TRUE(run(runs->cancel(first)));
+  ASSERT_TRUE(reaches(first, Phase::kCancelled)) << lines;
+  ASSERT_TRUE(until([&] { return pods().empty() && watch.requested(first).pods == 0; }));
+  EXPECT_EQ(attempt_of(submit(job())).side, Side::kKubernetes);
+}
+
+TEST_F(RunsWithSignals, DecisionsReplayAfterARestartAndWithOtherRules) {
+  const auto id = submit(job({{"spark.executor.instances", "9"}}));
+  EXPECT_EQ(attempt_of(id).reason, RouteReason::kKubernetesFull);
+  offer(20'000);
+  end();
+  begin();
+  RouteRules rules;
+  rules.kubernetes_percent = 0;
+  runs->set_rules(rules);
+  const auto replayed = run(runs->replay(record(id)));
+  ASSERT_EQ(replayed.size(), 1U);
+  ASSERT_TRUE(replayed[0]) << replayed[0].error().message;
+  EXPECT_TRUE(replayed[0]->same);
+  EXPECT_EQ(replayed[0]->now.reason, RouteReason::kKubernetesFull);
+  EXPECT_EQ(replayed[0]->signals,
+            "needs 10 cores, 14080 MiB, 10 pods; Kubernetes: 4 cores, 65536 MiB idle; no quota of its namespace; "
+            "YARN: queue root.default 100 % used, 2 applications and 0 containers pending, wait unknown after 0 runs");
+}
+
+TEST_F(RunsWithSignals, RunWaitsForRoomWhileItsQueueIsSlow) {
+  for (int runs_before = 0; runs_before < 59; ++runs_before) {
+    Record before;
+    before.job = job();
+    before.run.attempts.emplace_back().side = Side::kYarn;
+    before.run.attempts[0].accepted = base::WallTime{0s};
+    before.run.attempts[0].running_since = base::WallTime{700s};
+    queues.note(before);
+  }
+  RouteRules rules;
+  rules.yarn_wait_max = 10min;
+  runs->set_rules(rules);
+  ASSERT_TRUE(until([&] { return queues.queue("default").has_value(); }));
+  const auto small = submit(job({{"spark.executor.instances", "3"}}));
+  const auto large = submit(job({{"spark.executor.instances", "4"}}));
+  EXPECT_EQ(attempt_of(small).side, Side::kKubernetes);
+  ASSERT_TRUE(until([&] { return record(large).message.contains("TM-ROUTE-032"); })) << lines;
+  EXPECT_TRUE(record(large).message.contains("95 % of 59 waits within 700 s")) << record(large).message;
+  // It does not take the room of an older run.
+  const auto younger = submit(job({{"spark.executor.instances", "1"}}));
+  ASSERT_TRUE(until([&] { return record(younger).message.contains("TM-ROUTE-032"); })) << lines;
+  offer(9000);
+  EXPECT_EQ(attempt_of(large).side, Side::kKubernetes);
+  offer(11'000);
+  EXPECT_EQ(attempt_of(younger).side, Side::kKubernetes);
+}
+
 TEST_F(RunsTest, JobWhoseSidesDifferGetsNoPlaceAtKubernetesUntilAComparisonSucceeds) {
   const auto compare = [this](std::string_view final_status) {
     const auto id = submit(

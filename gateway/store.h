@@ -41,6 +41,8 @@ struct StoreEvents {
   std::function<void()> lost;                      // this process drives no run until it takes them again
 };
 
+inline constexpr int kQuotaStatus = 429;
+
 class Store {
  public:
   virtual ~Store() = default;
@@ -59,8 +61,9 @@ class Store {
     co_return fail(ErrorKind::kUnsupported, "this store cannot keep ", name);
   }
 
+  // kExhausted with code 429: the quota of the record.
   virtual net::Task<Result<Added>> add(Record record) = 0;
-  // Run and message. kConflict: another process drives the run now.
+  // Run and message. kConflict: another process drives the run now. kExhausted with code 429: the quota of the record.
   virtual net::Task<Result<void>> put(const Record& record) = 0;
   virtual net::Task<Result<void>> order_cancel(std::int64_t id) = 0;
   virtual net::Task<Result<std::optional<Record>>> find(std::int64_t id) = 0;

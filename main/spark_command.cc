@@ -314,6 +314,27 @@ int show(const Json& batch) {
   return print(out);
 }
 
+// Each decision, and what this gateway decides from the same inputs.
+int show_replay(const Json& replayed, bool json) {
+  std::string out;
+  bool all_same = true;
+  std::int64_t number = 0;
+  for (const Json& each : replayed.at("attempts")->as_array()) {
+    const std::string begin = base::cat("attempt ", ++number, ": ");
+    if (const auto error = each.text_at("error"); !error.empty()) {
+      all_same = false;
+      out += base::cat(begin, "cannot be replayed: ", error, "\n");
+      continue;
+    }
+    const bool same = each.at("same")->get_bool().value_or(false);
+    all_same = all_same && same;
+    out += base::cat(begin, each.text_at("signals"), "\n", begin, each.text_at("before"), "\n", begin,
+                     same ? "the same decision again" : base::cat("now another decision: ", each.text_at("now")), "\n");
+  }
+  const int printed = print(json ? replayed.dump_pretty() + "\n" : out);
+  return printed == kDone && all_same ? kDone : kFailed;
+}
+
 int run_spark_cancel(const std::vector<std::string>& args) {
   base::Flags flags("tidemark spark cancel", "Stops a run, wherever it is.");
   RunCommand command;
@@ -467,7 +488,14 @@ constexpr std::string_view kSparkUsage = "tidemark spark [flags] submit|list|sho
 int run_spark_show(const std::vector<std::string>& args) {
   base::Flags flags("tidemark spark show", "Shows a run: its attempts, their sides, and why.");
   RunCommand command;
+  bool replay = false;
+  flags.boolean("replay", replay, "decide again from the stored inputs; exit code 1 if a decision differs");
   if (auto code = parse_run_command(flags, args, true, command)) return *code;
+  if (replay) {
+    const auto replayed = Gateway(command.gateway).ask("GET", base::cat("/tidemark/v1/runs/", command.id, "/replay"));
+    if (!replayed) return failed(replayed.error());
+    return show_replay(*replayed, command.form.json());
+  }
   const auto batch = Gateway(command.gateway).ask("GET", base::cat("/batches/", command.id));
   if (!batch) return failed(batch.error());
   return command.form.json() ? print(batch->dump_pretty() + "\n") : show(*batch);

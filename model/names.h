@@ -31,7 +31,8 @@ inline constexpr std::string_view kPriorityLabel = "koordinator.sh/priority";
 inline constexpr std::string_view kEvictionEnabledLabel = "koordinator.sh/eviction-enabled";
 inline constexpr std::string_view kCoreSchedGroupLabel = "koordinator.sh/core-sched-group-id";
 inline constexpr std::string_view kCoreSchedPolicyLabel = "koordinator.sh/core-sched-policy";
-// The business and the user of the work; for YARN, application tags of the same names.
+// The business and the user of the work; for YARN, application tags of the same names. On a node: the business that
+// owns it.
 inline constexpr std::string_view kBusinessLabel = "tidemark.io/business";
 inline constexpr std::string_view kUserLabel = "tidemark.io/user";
 // "true": other work of this node depends on it (a NodeManager, a shuffle worker): it is evicted last.

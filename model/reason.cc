@@ -598,13 +598,21 @@ constexpr ReasonInfo kReasons[] = {
                "a comparison found a difference between the outputs of the sides: the job runs on YARN"},
     ReasonInfo{Reason::kRouteWaitsForRuns, "TM-ROUTE-027", "the run waits for the end of other runs of its business"},
     ReasonInfo{Reason::kRouteWaitsForCores, "TM-ROUTE-028", "the run waits for cores of its business"},
+    ReasonInfo{Reason::kRouteNamespaceFull, "TM-ROUTE-029",
+               "the ResourceQuota of the namespace at Kubernetes has too little left for the job"},
+    ReasonInfo{Reason::kRouteKubernetesFull, "TM-ROUTE-030",
+               "Kubernetes has too little idle batch capacity for the job"},
+    ReasonInfo{Reason::kRouteRoomIsForOwner, "TM-ROUTE-031",
+               "the idle batch capacity of Kubernetes is for the business that owns the nodes"},
+    ReasonInfo{Reason::kRouteWaitsForRoom, "TM-ROUTE-032",
+               "the run waits for capacity at Kubernetes: the wait in its queue at YARN is longer than yarnWaitMax"},
 };
 
 consteval bool in_order() {
   for (std::size_t i = 0; i < std::size(kReasons); ++i) {
     if (static_cast<std::size_t>(kReasons[i].reason) != i) return false;
   }
-  return std::size(kReasons) == static_cast<std::size_t>(Reason::kRouteWaitsForCores) + 1;
+  return std::size(kReasons) == static_cast<std::size_t>(Reason::kRouteWaitsForRoom) + 1;
 }
 static_assert(in_order(), "one row for each reason, in the order of the enumeration");
 

@@ -451,6 +451,10 @@ enum class Reason : std::uint16_t {
   kRouteSidesDiffer,
   kRouteWaitsForRuns,
   kRouteWaitsForCores,
+  kRouteNamespaceFull,
+  kRouteKubernetesFull,
+  kRouteRoomIsForOwner,
+  kRouteWaitsForRoom,
 };
 
 struct ReasonInfo {

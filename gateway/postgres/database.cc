@@ -5,11 +5,15 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "policy/route/names.h"
 
 namespace tidemark::gateway::postgres {
 namespace {
 
 using base::cat;
+using policy::route::Quota;
+using policy::route::QuotaLimit;
+using policy::route::QuotaUse;
 
 constexpr std::int64_t kSchema = 1;
 constexpr std::int64_t kTakenMax = 500;  // runs that one renewal takes over
@@ -17,6 +21,8 @@ constexpr std::string_view kSchemaState = "schema";
 
 // Two replicas that start together make the tables once.
 constexpr const char* kLockTables = "SELECT pg_advisory_xact_lock(1413765959)";
+// One replica at a time decides by a quota, until the end of its transaction.
+constexpr const char* kLockQuotas = "SELECT pg_advisory_xact_lock(1413765960)";
 constexpr const char* kTables[] = {
     "CREATE TABLE IF NOT EXISTS state(name TEXT PRIMARY KEY, value TEXT NOT NULL)",
     "CREATE TABLE IF NOT EXISTS replicas(id TEXT PRIMARY KEY, expires TIMESTAMPTZ NOT NULL)",
@@ -128,6 +134,8 @@ Result<void> PostgresDatabase::set_state(const std::string& name, const std::str
 Result<Added> PostgresDatabase::add(Record record) {
   const Value key = record.key.empty() ? Value() : Value(record.key);
   record.epoch = 1;
+  const bool limited = record.quota != Quota{};
+  if (limited) TM_TRY_VOID(connection_->run(kLockQuotas));
   TM_TRY(
       const Rows added,
       connection_->run("INSERT INTO runs(key, job_hash, created, job, run, live, cancel, state, username, name, "
@@ -139,6 +147,15 @@ Result<Added> PostgresDatabase::add(Record record) {
                         boolean(has_side(record.run.phase)), replica_, number(record.epoch)}));
   if (!added.rows.empty()) {
     record.id = number_in(added.rows[0][0]);
+    if (limited) {
+      TM_TRY(const QuotaUse use, use_of_others(record));
+      if (limit_at_door(record.quota, use, cores_of(record.job).value_or(0)) != QuotaLimit::kNone) {
+        return fail(Error{
+            ErrorKind::kExhausted,
+            cat("exceeded quota: ", use.queued, " runs of business ", record.job.conf_or(kBusinessConf, ""), " wait"),
+            kQuotaStatus, 0});
+      }
+    }
     return Added{std::move(record), false};
   }
   TM_TRY(auto found, find_key(record.key));
@@ -146,7 +163,26 @@ Result<Added> PostgresDatabase::add(Record record) {
   return Added{std::move(found[0]), true};
 }
 
+// What the other runs of its business use, in all replicas.
+Result<QuotaUse> PostgresDatabase::use_of_others(const Record& record) {
+  TM_TRY(const Rows used,
+         connection_->run("SELECT count(*) FILTER (WHERE has_side), count(*) FILTER (WHERE NOT has_side), "
+                          "coalesce(sum(cores) FILTER (WHERE has_side), 0) FROM runs WHERE live AND business = $1 AND "
+                          "id <> $2",
+                          {std::string(record.job.conf_or(kBusinessConf, "")), number(record.id)}));
+  const auto& row = used.rows.at(0);
+  return QuotaUse{.running = number_in(row[0]), .queued = number_in(row[1]), .cores = number_in(row[2])};
+}
+
 Result<void> PostgresDatabase::put(const Record& record) {
+  if (record.quota != Quota{}) {
+    TM_TRY_VOID(connection_->run(kLockQuotas));
+    TM_TRY(const QuotaUse use, use_of_others(record));
+    const QuotaLimit limit = limit_at_start(record.quota, use, cores_of(record.job).value_or(0));
+    if (const auto reason = policy::route::reason_of(limit)) {
+      return fail(Error{ErrorKind::kExhausted, policy::route::text_of(*reason), kQuotaStatus, 0});
+    }
+  }
   TM_TRY(const Rows done,
          connection_->run(
              "UPDATE runs SET live = $1, run = $2, state = $3, has_side = $4 WHERE id = $5 AND epoch = $6",

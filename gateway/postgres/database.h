@@ -56,6 +56,7 @@ class PostgresDatabase final : public Database {
   Result<void> prepare(std::uint64_t seed);
   Result<std::vector<Record>> select(const std::string& rest, const std::vector<Value>& values);
   Result<std::vector<Record>> take_over();
+  Result<policy::route::QuotaUse> use_of_others(const Record& record);
 
   std::unique_ptr<Connection> connection_;
   const std::string replica_;

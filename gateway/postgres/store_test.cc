@@ -170,6 +170,44 @@ TEST_F(PostgresStoreTest, QuotasCountTheRunsOfOtherReplicas) {
   EXPECT_EQ(first->store->use_elsewhere("ads").running, 0);
 }
 
+// Neither replica has heard of the other's runs yet.
+TEST_F(PostgresStoreTest, QuotasAreExactAcrossReplicas) {
+  const auto first = begin("first");
+  const auto second = begin("second");
+  const auto limited = [this](Replica& replica) {
+    Record record;
+    record.job = testing::job({{std::string(kBusinessConf), "ads"}, {"spark.executor.instances", "3"}});
+    record.created = clock_.wall();
+    record.quota = {.running = 1, .queued = 2, .cores = {}};
+    return run(replica.store->add(std::move(record)));
+  };
+  const auto routed = [this](Record record) {
+    record.quota = {.running = 1, .queued = 2, .cores = {}};
+    record.run =
+        policy::route::on_routed(policy::route::queue(record.run, record.created),
+                                 {policy::route::Side::kYarn, policy::route::RouteReason::kMoved}, record.created);
+    return record;
+  };
+  const auto one = limited(*first);
+  const auto two = limited(*second);
+  ASSERT_TRUE(one);
+  ASSERT_TRUE(two);
+  const auto three = limited(*first);
+  ASSERT_FALSE(three);
+  EXPECT_EQ(three.error().code, 429);
+  ASSERT_TRUE(run(first->store->put(routed(one->record))));
+  EXPECT_TRUE(limited(*second)) << "one of two has a side";
+  const auto refused = run(second->store->put(routed(two->record)));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, 429);
+  EXPECT_TRUE(run(first->store->put(routed(one->record)))) << "it does not count against itself";
+  Record done = routed(one->record);
+  done.run.phase = Phase::kCancelled;
+  done.quota = {};
+  ASSERT_TRUE(run(first->store->put(done)));
+  EXPECT_TRUE(run(second->store->put(routed(two->record))));
+}
+
 TEST_F(PostgresStoreTest, ALostConnectionDropsTheRunsAndReadsThemAgain) {
   const auto replica = begin("first");
   const Record record = add(*replica);

@@ -81,9 +81,11 @@ class ResourceManagerTwin {
     const auto body = co_await exchange.body(1 << 20);
     const std::string& method = exchange.head().method;
     const std::string_view base = "/ws/v1/cluster/apps";
-    const std::string rest = target.path.substr(base.size());
+    const std::string rest = target.path.starts_with(base) ? target.path.substr(base.size()) : "";
     if (away) {
       exchange.respond(503, "text/plain", "away");
+    } else if (target.path == "/ws/v1/cluster/scheduler") {
+      exchange.respond(200, "application/json", full_queue());
     } else if (rest == "/new-application") {
       exchange.respond(200, "application/json",
                        base::cat(R"({"application-id":"application_1700000000000_)", 1000 + ++ids_, "\"}"));
@@ -116,6 +118,19 @@ class ResourceManagerTwin {
       }
       exchange.respond(200, "application/json", Json::object({{"apps", Json::object({{"app", list}})}}).dump());
     }
+  }
+
+  // One queue, which is full.
+  static std::string full_queue() {
+    const Json leaf = Json::object({{"queueName", "default"},
+                                    {"absoluteUsedCapacity", 100.0},
+                                    {"absoluteMaxCapacity", 100.0},
+                                    {"numPendingApplications", 2}});
+    const Json info = Json::object({{"type", "capacityScheduler"},
+                                    {"queueName", "root"},
+                                    {"usedCapacity", 100.0},
+                                    {"queues", Json::object({{"queue", Json::array({leaf})}})}});
+    return Json::object({{"scheduler", Json::object({{"schedulerInfo", info}})}}).dump();
   }
 
   void submit(const Json& body) {

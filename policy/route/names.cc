@@ -16,7 +16,7 @@ constexpr std::array<std::string_view, 7> kEndNames = {"succeeded", "user",   "a
 constexpr std::array<std::string_view, 7> kStopNames = {"none",    "cancel", "admission", "switched-off",
                                                         "refused", "image",  "start"};
 constexpr std::array<std::string_view, 2> kWayNames = {"native", "spark-submit"};
-constexpr std::array<std::string_view, 13> kRouteNames = {"moved",
+constexpr std::array<std::string_view, 17> kRouteNames = {"moved",
                                                           "only-possible-side",
                                                           "switched-off",
                                                           "pinned-by-job",
@@ -28,7 +28,11 @@ constexpr std::array<std::string_view, 13> kRouteNames = {"moved",
                                                           "no-side-possible",
                                                           "waits-for-switch",
                                                           "waits-for-others",
-                                                          "sides-differ"};
+                                                          "sides-differ",
+                                                          "namespace-full",
+                                                          "kubernetes-full",
+                                                          "room-is-for-owner",
+                                                          "waits-for-room"};
 // The reasons of an enumeration follow each other in its order. Its later values have reasons of their own.
 template <class Value>
 model::Reason reason(model::Reason first, Value value) {
@@ -91,6 +95,10 @@ std::optional<RouteReason> route_reason_of(std::string_view name) {
 
 model::Reason reason_of(RouteReason value) {
   if (value == RouteReason::kSidesDiffer) return model::Reason::kRouteSidesDiffer;
+  if (value >= RouteReason::kNamespaceFull) {
+    return reason(model::Reason::kRouteNamespaceFull,
+                  static_cast<int>(value) - static_cast<int>(RouteReason::kNamespaceFull));
+  }
   return reason(model::Reason::kRouteMoved, value);
 }
 model::Reason reason_of(EndClass value) {

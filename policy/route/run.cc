@@ -137,6 +137,7 @@ Run on_reserved(Run run, Reservation reservation, base::WallTime now) {
 
 Run on_accepted(Run run, base::WallTime now) {
   if (run.phase != Phase::kReserved) return run;
+  run.attempts.back().accepted = now;
   return enter(std::move(run), Phase::kSubmitted, now);
 }
 

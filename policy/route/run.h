@@ -71,10 +71,12 @@ struct Attempt {
   std::string handle;  // name of the driver pod, or application id
   Way way = Way::kNative;
   std::string way_reason;  // why the way is not native: the property that the native way does not translate
+  std::string inputs;      // of the decision for the side, as the caller stores them; "": they are not stored
   StopReason stop = StopReason::kNone;
   std::optional<End> end;
   std::optional<base::WallTime> absent_since;   // its side does not know it although it accepted it
   std::optional<base::WallTime> unknown_since;  // its side does not answer
+  std::optional<base::WallTime> accepted;       // when its side accepted it
   std::optional<base::WallTime> running_since;  // its driver was first seen to run; nullopt: it never was
   std::optional<base::WallTime> ended;          // when `end` became known
   bool operator==(const Attempt&) const = default;

@@ -23,6 +23,29 @@ const SideRule* pin_of(const RouteInput& input, const RouteRules& rules) {
   return nullptr;
 }
 
+// Why Kubernetes has no room for the run; nullopt: it has, or the signals are unknown.
+std::optional<RouteReason> lack_of_room(const RouteInput& input, const RouteRules& rules) {
+  const RouteSignals& signals = input.signals;
+  if (signals.quota && !fits(signals.need, *signals.quota)) return RouteReason::kNamespaceFull;
+  if (!signals.capacity) return std::nullopt;
+  switch (fit(signals.need, input.business, *signals.capacity, rules.owner_keeps_percent)) {
+    case CapacityFit::kFits:
+      return std::nullopt;
+    case CapacityFit::kForOwner:
+      return RouteReason::kRoomIsForOwner;
+    case CapacityFit::kFull:
+      break;
+  }
+  return RouteReason::kKubernetesFull;
+}
+
+// Whether the run waits rather than go to YARN.
+bool yarn_is_slow(const RouteSignals& signals, const RouteRules& rules) {
+  if (!rules.yarn_wait_max || !signals.queue || signals.waited >= *rules.yarn_wait_max) return false;
+  const auto wait = expected_wait(*signals.queue);
+  return wait && *wait > *rules.yarn_wait_max;
+}
+
 std::string label_of(const SideRule* rule) {
   return rule == nullptr ? "" : rule->label;
 }
@@ -58,11 +81,11 @@ RouteDecision choose_side(const RouteInput& input, const RouteRules& rules) {
   const auto differs = [&](Side side) { return side == Side::kKubernetes && input.comparison_differs; };
   const auto banned = [&](Side side) { return differs(side) || ban(side) != nullptr; };
   const auto full = [&](Side side) {
-    return side == Side::kKubernetes && input.kubernetes_waiting >= rules.kubernetes_waiting_max;
+    return side == Side::kKubernetes && input.signals.kubernetes_waiting >= rules.kubernetes_waiting_max;
   };
   // A run that has one side only: it goes there, or waits for it.
   const auto only = [&](Side side, RouteReason reason, const SideRule* rule = nullptr) -> RouteDecision {
-    if (side == Side::kKubernetes && input.no_more_kubernetes) {
+    if (side == Side::kKubernetes && input.signals.no_more_kubernetes) {
       return {std::nullopt, RouteReason::kWaitsForSwitch, label_of(rule)};
     }
     if (full(side)) return {std::nullopt, RouteReason::kWaitsForOthers, label_of(rule)};
@@ -85,12 +108,15 @@ RouteDecision choose_side(const RouteInput& input, const RouteRules& rules) {
     if (differs(side)) return only(rest, RouteReason::kSidesDiffer);
     return only(rest, RouteReason::kBannedByRule, ban(side));
   }
-  if (input.no_more_kubernetes) return {Side::kYarn, RouteReason::kSwitchedOff};
+  if (input.signals.no_more_kubernetes) return {Side::kYarn, RouteReason::kSwitchedOff};
   if (input.pin) return only(*input.pin, RouteReason::kPinnedByJob);
   if (const SideRule* rule = pin_of(input, rules)) return only(rule->side, RouteReason::kPinnedByRule, rule);
   if (input.draw >= rules.kubernetes_percent) return {Side::kYarn, RouteReason::kBeyondShare};
-  if (full(Side::kKubernetes)) return {Side::kYarn, RouteReason::kTooManyWaiting};
-  return {Side::kKubernetes, RouteReason::kWithinShare};
+  const std::optional<RouteReason> lack =
+      full(Side::kKubernetes) ? RouteReason::kTooManyWaiting : lack_of_room(input, rules);
+  if (!lack) return {Side::kKubernetes, RouteReason::kWithinShare};
+  if (yarn_is_slow(input.signals, rules)) return {std::nullopt, RouteReason::kWaitsForRoom};
+  return {Side::kYarn, *lack};
 }
 
 }  // namespace tidemark::policy::route

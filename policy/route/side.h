@@ -7,8 +7,11 @@
 //   3. the switch "no more Kubernetes" takes Kubernetes out, also for pinned runs
 //   4. the pin of the job, then the first rule that pins it
 //   5. the share: draw < kubernetes_percent → Kubernetes
-// A run that would make too many runs wait at Kubernetes goes to YARN; a run that may only go to Kubernetes waits. If
-// no side is left, the run waits.
+//   6. room at Kubernetes: the cap on waiting runs, the quota of the namespace, and idle batch capacity, which the
+//      business that owns the nodes gets first
+// A run without room at Kubernetes goes to YARN. If the wait there exceeds yarn_wait_max, the run waits until one of
+// both changes, or until it has waited as long. A run that may only go to Kubernetes waits for the cap alone: it has
+// its place in the queue of Kubernetes. If no side is left, the run waits.
 #pragma once
 
 #include <array>
@@ -20,6 +23,7 @@
 
 #include "base/clock.h"
 #include "model/time_zone.h"
+#include "policy/route/signals.h"
 
 namespace tidemark::policy::route {
 
@@ -50,8 +54,10 @@ struct SideRule {
 };
 
 struct RouteRules {
-  std::int64_t kubernetes_percent = 100;     // share of the runs that may go to either side
-  std::int64_t kubernetes_waiting_max = 50;  // runs that are submitted to Kubernetes and have no node yet
+  std::int64_t kubernetes_percent = 100;          // share of the runs that may go to either side
+  std::int64_t kubernetes_waiting_max = 50;       // runs that are submitted to Kubernetes and have no node yet
+  std::int64_t owner_keeps_percent = 0;           // of the batch capacity of its nodes, which runs of others leave idle
+  std::optional<base::Duration> yarn_wait_max{};  // nullopt: a run without room at Kubernetes never waits for it
   std::vector<SideRule> rules;
 };
 
@@ -63,10 +69,10 @@ struct RouteInput {
   std::string queue;
   std::string name;
   base::WallTime now;
-  std::int64_t draw = 0;  // 0 to 99, fixed for a run, so that a decision can be repeated
-  std::int64_t kubernetes_waiting = 0;
-  bool no_more_kubernetes = false;
+  std::int64_t draw = 0;            // 0 to 99, fixed for a run, so that a decision can be repeated
   bool comparison_differs = false;  // the last comparison of the job found a difference
+  RouteSignals signals;
+  bool operator==(const RouteInput&) const = default;
 };
 
 enum class RouteReason : std::uint8_t {
@@ -85,12 +91,18 @@ enum class RouteReason : std::uint8_t {
   kWaitsForOthers,
   // Kubernetes is banned.
   kSidesDiffer,
+  // Kubernetes has no room for a run that may go to either side.
+  kNamespaceFull,
+  kKubernetesFull,
+  kRoomIsForOwner,
+  kWaitsForRoom,  // the run waits
 };
 
 struct RouteDecision {
   std::optional<Side> side;  // nullopt: the run waits
   RouteReason reason = RouteReason::kNoSidePossible;
   std::string rule{};  // the label of the rule that decided; "": none did
+  bool operator==(const RouteDecision&) const = default;
 };
 
 // The first rule that bans the side; null: none does.

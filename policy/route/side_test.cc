@@ -46,7 +46,7 @@ TEST(RouteSide, ShareDecidesByTheDraw) {
 
 TEST(RouteSide, SwitchSendsEveryRunToYarn) {
   RouteInput input = both();
-  input.no_more_kubernetes = true;
+  input.signals.no_more_kubernetes = true;
   EXPECT_EQ(choose_side(input, {}).side, Side::kYarn);
   input.pin = Side::kKubernetes;
   EXPECT_EQ(choose_side(input, {}).side, Side::kYarn) << "the switch wins over a pin";
@@ -95,11 +95,68 @@ TEST(RouteSide, CapSendsRunsToYarnAndLetsPinnedRunsWait) {
   RouteRules rules;
   rules.kubernetes_waiting_max = 2;
   RouteInput input = both();
-  input.kubernetes_waiting = 2;
+  input.signals.kubernetes_waiting = 2;
   EXPECT_EQ(choose_side(input, rules).side, Side::kYarn);
   EXPECT_EQ(choose_side(input, rules).reason, RouteReason::kTooManyWaiting);
   input.possible = {true, false};
   EXPECT_EQ(choose_side(input, rules).reason, RouteReason::kWaitsForOthers);
+}
+
+RouteInput with_capacity(std::int64_t idle_milli, std::int64_t need_milli) {
+  RouteInput input = both();
+  input.signals.need.batch.cpu = {need_milli};
+  input.signals.capacity = BatchCapacity{.nodes = {{"", {{10'000}, {}}, {{idle_milli}, {}}}}, .claims = {}};
+  return input;
+}
+
+TEST(RouteSide, RunThatDoesNotFitGoesToYarn) {
+  EXPECT_EQ(choose_side(with_capacity(3000, 3000), {}).side, Side::kKubernetes);
+  RouteInput input = with_capacity(2999, 3000);
+  EXPECT_EQ(choose_side(input, {}).side, Side::kYarn);
+  EXPECT_EQ(choose_side(input, {}).reason, RouteReason::kKubernetesFull);
+  input.pin = Side::kKubernetes;
+  EXPECT_EQ(choose_side(input, {}).side, Side::kKubernetes) << "a pinned run waits there";
+  input.pin.reset();
+  input.possible = {true, false};
+  EXPECT_EQ(choose_side(input, {}).side, Side::kKubernetes);
+  input.possible = {true, true};
+  input.signals.capacity.reset();
+  EXPECT_EQ(choose_side(input, {}).side, Side::kKubernetes) << "unknown is not 0";
+  input.signals.quota = QuotaRoom{.batch_cpu = {}, .batch_memory = {}, .pods = 1};
+  input.signals.need.pods = 2;
+  EXPECT_EQ(choose_side(input, {}).reason, RouteReason::kNamespaceFull);
+}
+
+TEST(RouteSide, OwnersShareOfItsNodesSendsOthersToYarn) {
+  RouteInput input = with_capacity(5000, 3000);
+  input.signals.capacity->nodes[0].owner = "search";
+  RouteRules rules;
+  EXPECT_EQ(choose_side(input, rules).side, Side::kKubernetes);
+  rules.owner_keeps_percent = 30;
+  EXPECT_EQ(choose_side(input, rules).side, Side::kYarn);
+  EXPECT_EQ(choose_side(input, rules).reason, RouteReason::kRoomIsForOwner);
+  input.business = "search";
+  EXPECT_EQ(choose_side(input, rules).side, Side::kKubernetes);
+}
+
+TEST(RouteSide, RunWithoutRoomWaitsWhileYarnIsSlow) {
+  RouteInput input = with_capacity(0, 3000);
+  input.signals.queue =
+      YarnQueue{.path = "root.night", .pending = 3, .used_percent = 100, .waits = 60, .p95_bound_s = 601};
+  RouteRules rules;
+  EXPECT_EQ(choose_side(input, rules).side, Side::kYarn) << "without yarnWaitMax it does not wait";
+  rules.yarn_wait_max = std::chrono::minutes(10);
+  EXPECT_EQ(choose_side(input, rules).side, std::nullopt);
+  EXPECT_EQ(choose_side(input, rules).reason, RouteReason::kWaitsForRoom);
+  input.signals.waited = std::chrono::minutes(10);
+  EXPECT_EQ(choose_side(input, rules).side, Side::kYarn) << "it waits no longer than that";
+  input.signals.waited = {};
+  input.signals.queue->p95_bound_s = 600;
+  EXPECT_EQ(choose_side(input, rules).side, Side::kYarn);
+  input.signals.queue.reset();
+  EXPECT_EQ(choose_side(input, rules).side, Side::kYarn) << "an unknown wait is not a long one";
+  input = with_capacity(3000, 3000);
+  EXPECT_EQ(choose_side(input, rules).side, Side::kKubernetes);
 }
 
 TEST(RouteSide, MovedRunGoesToTheOtherSide) {

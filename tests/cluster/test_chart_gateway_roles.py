@@ -82,7 +82,7 @@ class GatewaysRole(ChartRoles):
         self.assertEqual([], spare(given, asked))
         for method, path, body in (
             ("GET", SECRETS, None), ("GET", f"/api/v1/namespaces/{SPARK}/secrets", None), ("GET", SETTINGS, None), ("GET", f"{PODS}/any", None), ("DELETE", f"{PODS}/any", None),
-            ("POST", f"/api/v1/namespaces/{NAMESPACE}/pods", {"metadata": {"name": "any"}}), ("GET", "/api/v1/configmaps", None), ("GET", "/api/v1/nodes", None),
+            ("POST", f"/api/v1/namespaces/{NAMESPACE}/pods", {"metadata": {"name": "any"}}), ("GET", "/api/v1/configmaps", None), ("GET", "/api/v1/nodes/any", None), ("GET", f"/api/v1/namespaces/{SPARK}/resourcequotas/any", None),
             ("POST", f"/api/v1/namespaces/{SPARK}/pods/any/exec", None), ("DELETE", f"/api/v1/namespaces/{SPARK}/services/any", None),
         ):
             with self.subTest(method, path=path):
