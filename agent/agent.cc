@@ -208,7 +208,9 @@ class RunningAgent final : public Agent {
     }
     if (auto text = policy::protect::without_effect_text(step.rules); text != without_effect_) {
       without_effect_ = std::move(text);
-      log_.warn("the NodeSLO has settings without effect", {{"settings", without_effect_}});
+      if (!without_effect_.empty()) {
+        log_.warn("the NodeSLO has settings without effect", {{"settings", without_effect_}});
+      }
     }
     rules_.use(std::move(step.rules), loop_.clock().wall());
     protect_.use_rules(rules_.rules());

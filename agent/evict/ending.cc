@@ -31,16 +31,14 @@ bool says(const kube::Status& refusal, EvictionDenial word) {
   return refusal.has_cause(to_string(word));
 }
 
-// An API server refuses to evict a pod that has two budgets, with code 500. Its Status has neither a reason nor
-// details, as for an error of its etcd: only the message tells them apart.
-bool has_two_budgets(const kube::Status& refusal) {
-  return refusal.code == kServerErrorCode && refusal.reason.empty() &&
-         refusal.message.contains("more than one PodDisruptionBudget");
-}
-
 bool is_forbidden_by_budget(const kube::Status& refusal) {
   return refusal.has_cause("DisruptionBudget") || says(refusal, EvictionDenial::kJobBudget) ||
-         says(refusal, EvictionDenial::kPoolBudget) || has_two_budgets(refusal);
+         says(refusal, EvictionDenial::kPoolBudget);
+}
+
+// So an API server refuses a pod that has two budgets, and so it reports an error of its etcd.
+bool has_no_reason(const kube::Status& refusal) {
+  return refusal.code == kServerErrorCode && refusal.reason.empty() && refusal.causes.empty();
 }
 
 bool is_busy(const Error& error, const kube::Status& refusal) {
@@ -136,9 +134,24 @@ net::Task<Ending::Told> Ending::evict(Of of) {
   options.note.reason = model::reason_id(of.why);
   kube::Status refusal;
   options.refusal = &refusal;
-  auto done = co_await kube::evict_pod(outside_.writer, of.ns, of.name, std::move(options), kEvictionLimit);
+  auto done = co_await kube::evict_pod(outside_.writer, of.ns, of.name, options, kEvictionLimit);
   if (done) co_return Told{EvictOutcome::kAccepted, {}};
-  co_return Told{outcome_of(done.error(), refusal), done.error().message};
+  EvictOutcome outcome = outcome_of(done.error(), refusal);
+  if (has_no_reason(refusal) && co_await refuses_though_etcd_works(of, std::move(options))) {
+    outcome = EvictOutcome::kForbidden;
+  }
+  co_return Told{outcome, done.error().message};
+}
+
+// Without budgets in its way a dry run is accepted, also if etcd refuses writes: the server writes nothing. It reads
+// the node from etcd.
+net::Task<bool> Ending::refuses_though_etcd_works(Of of, kube::EvictOptions options) {
+  kube::Status again;
+  options.dry_run = true;
+  options.refusal = &again;
+  const auto tried = co_await kube::evict_pod(outside_.writer, of.ns, of.name, std::move(options), kProbeLimit);
+  if (tried || !has_no_reason(again)) co_return false;
+  co_return (co_await outside_.reader.get(kube::kNodes, "", outside_.node, kProbeLimit)).has_value();
 }
 
 net::Task<Ending::Told> Ending::end_container(const model::Task& task, Of of, bool itself) {

@@ -25,6 +25,7 @@
 #include "base/log.h"
 #include "base/result.h"
 #include "copilot/client.h"
+#include "kube/actions.h"
 #include "kube/client.h"
 #include "linux/cgroup/kill.h"
 #include "model/audit_line.h"
@@ -38,13 +39,16 @@ namespace tidemark::agent {
 
 // An API server retries for ten seconds before it answers that a pod of that uid is gone.
 inline constexpr base::Duration kEvictionLimit = std::chrono::seconds(15);
+inline constexpr base::Duration kProbeLimit = std::chrono::seconds(2);
 inline constexpr base::Duration kCopilotLimit = std::chrono::seconds(5);
 inline constexpr base::Duration kCopilotKillsLater = std::chrono::seconds(5);
 inline constexpr std::size_t kKillsWaitingMax = 64;
 
 // Outlives the ending.
 struct EndingOutside {
+  kube::Reader& reader;
   kube::Writer& writer;
+  std::string node;
   linux::GroupKiller& groups;  // called on the ending's own thread
   // Returns the copilot that lists the task now; null: none does.
   std::function<copilot::Client*(const model::Task&)> copilot;
@@ -59,8 +63,8 @@ class Ending final : public EvictionHands {
   // Returns the outcome for the policy. `why` is in the audit. The task may go while it is asked.
   //
   //   kAccepted     done, or in progress
-  //   kForbidden    cause DisruptionBudget, JobBudget or PoolBudget; or two budgets for one pod, which the server
-  //                 answers with 500
+  //   kForbidden    cause DisruptionBudget, JobBudget or PoolBudget; or 500 without a reason although etcd works,
+  //                 as for a pod with two budgets
   //   kNever        409, or the webhook refuses the pod itself: online, of another node, a mirror, another pod;
   //                 or a host application
   //   kGone         404 of an API server
@@ -89,6 +93,7 @@ class Ending final : public EvictionHands {
   net::Task<policy::evict::EvictOutcome> answer(policy::evict::EvictOutcome outcome);
   net::Task<policy::evict::EvictOutcome> told(net::Task<Told> asking, Of of);
   net::Task<Told> evict(Of of);
+  net::Task<bool> refuses_though_etcd_works(Of of, kube::EvictOptions options);
   net::Task<Told> end_container(const model::Task& task, Of of, bool itself);
   net::Task<Told> preempt(copilot::Client* copilot, Of of);
   net::Task<Told> stop_container(copilot::Client* copilot, Of of);

@@ -26,7 +26,7 @@ struct EndingTest : kube::testing::ClientTest {
   EndingTest() {
     ending = std::make_unique<Ending>(
         loop,
-        EndingOutside{*client, killer, [this](const model::Task&) { return told_by; }, &yarn_reclaim,
+        EndingOutside{*client, *client, "n1", killer, [this](const model::Task&) { return told_by; }, &yarn_reclaim,
                       [this](model::AuditLine line) { audit.push_back(std::move(line)); }},
         log, "agent n1");
   }
@@ -114,11 +114,25 @@ TEST_F(EndingTest, MapsApiServerAnswers) {
   EXPECT_EQ(plain(500, "InternalError"), EvictOutcome::kUnreachable) << "a webhook that is not there";
   EXPECT_EQ(plain(503, "ServiceUnavailable"), EvictOutcome::kUnreachable);
   EXPECT_EQ(ask(Answer{.status = 404, .body = "<html>"}), EvictOutcome::kUnreachable) << "of a proxy";
-  EXPECT_EQ(ask(refusal(500,
-                        "This pod has more than one PodDisruptionBudget, which the eviction subresource does not "
-                        "support.",
-                        "")),
-            EvictOutcome::kForbidden);
+}
+
+// A kube-apiserver answers 500 without a reason both for a pod with two budgets and for an error of its etcd.
+TEST_F(EndingTest, RefusalWithoutReasonIsABudgetOnlyWhileEtcdWorks) {
+  const Answer no_reason = refusal(500, "a text that decides nothing", "");
+  const auto after = [&](Answer dry_run, Answer node) {
+    transport.sent.clear();
+    transport.answers = {no_reason, std::move(dry_run), std::move(node)};
+    return ask(pod());
+  };
+  EXPECT_EQ(after(no_reason, {.body = "{}"}), EvictOutcome::kForbidden);
+  EXPECT_EQ(targets(),
+            (std::vector<std::string>{"/api/v1/namespaces/jobs/pods/crunch-0/eviction?fieldManager=tidemark",
+                                      "/api/v1/namespaces/jobs/pods/crunch-0/eviction?fieldManager=tidemark&dryRun=All",
+                                      "/api/v1/nodes/n1"}));
+  EXPECT_EQ(after(no_reason, no_reason), EvictOutcome::kUnreachable) << "etcd cannot be read";
+  EXPECT_EQ(after({.status = 201}, {.body = "{}"}), EvictOutcome::kUnreachable) << "etcd refuses writes";
+  EXPECT_EQ(transport.sent.size(), 2U);
+  EXPECT_EQ(after(Answer{.delay = 1h}, {.body = "{}"}), EvictOutcome::kUnreachable) << "the server no longer answers";
 }
 
 TEST_F(EndingTest, MapsWebhookAnswers) {
@@ -150,7 +164,8 @@ TEST_F(EndingTest, FailedWebhookIsUnreachable) {
 TEST_F(EndingTest, MessagesAreNotWebhookAnswers) {
   EXPECT_EQ(ask(refusal(403, "pods \"a [Online]\" is forbidden: User \"x\" cannot create [Online]", "Forbidden")),
             EvictOutcome::kUnreachable);
-  EXPECT_EQ(ask(refusal(500, "etcdserver: request timed out, disruption budget", "")), EvictOutcome::kUnreachable);
+  EXPECT_EQ(ask(refusal(500, "etcdserver: request timed out, more than one PodDisruptionBudget", "")),
+            EvictOutcome::kUnreachable);
 }
 
 TEST_F(EndingTest, ReportsUnreachableWithoutAnswer) {
