@@ -1,4 +1,4 @@
-// The operator with many nodes and its default write budget.
+// The operator with many nodes and a small write budget: that of Koordinator.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -17,6 +17,8 @@ using namespace std::chrono_literals;
 class FleetTest : public testing::OperatorWorld {
  protected:
   void SetUp() override {
+    options.queries_per_second = 30;
+    options.query_burst = 50;
     budget = {.queries_per_second = options.queries_per_second, .burst = static_cast<int>(options.query_burst)};
     OperatorWorld::SetUp();
     options.poll = 1s;

@@ -55,8 +55,8 @@ struct OperatorOptions : YarnOptions {
   bool leader_elect = true;
   kube::LeaderConfig lease = {.ns = "", .name = "koordinator-yarn-operator", .identity = {}};
   std::string controllers = "yarnresource";  // Koordinator's name of this controller; there is no other
-  double queries_per_second = 30;
-  std::int64_t query_burst = 50;
+  double queries_per_second = 1000;
+  std::int64_t query_burst = 1000;
 };
 
 void declare_flags(base::Flags& flags, OperatorOptions& options);
