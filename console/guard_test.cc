@@ -114,6 +114,7 @@ TEST(Guard, AllowsNoInlineScriptAndNoFrame) {
   EXPECT_NE(policy.find("script-src 'self';"), std::string::npos);
   EXPECT_NE(policy.find("frame-ancestors 'none'"), std::string::npos);
   EXPECT_EQ(policy.find("unsafe"), std::string::npos);
+  EXPECT_EQ(headers.get("x-frame-options"), "DENY") << "for a browser without that policy";
   EXPECT_EQ(headers.get("x-content-type-options"), "nosniff");
 }
 

@@ -52,6 +52,28 @@ class Noting final : public net::HttpTransport {
   net::HttpTransport& below_;
 };
 
+// The same exchange, from another address.
+class FromAddress final : public net::HttpExchange {
+ public:
+  FromAddress(net::HttpExchange& below, const std::string& address) : below_(below) { peer_.address = address; }
+  const net::HttpRequest& head() const override { return below_.head(); }
+  const net::Peer& peer() const override { return peer_; }
+  net::Task<Result<std::string>> body(std::size_t bytes_max) override { return below_.body(bytes_max); }
+  using net::HttpExchange::respond;
+  void respond(int status, net::Headers headers, net::Buffer body) override {
+    below_.respond(status, std::move(headers), std::move(body));
+  }
+  void start(int status, net::Headers headers) override { below_.start(status, std::move(headers)); }
+  net::Task<Result<void>> write(net::Buffer piece, base::Duration limit) override {
+    return below_.write(std::move(piece), limit);
+  }
+  void abort() override { below_.abort(); }
+
+ private:
+  net::HttpExchange& below_;
+  net::Peer peer_;
+};
+
 class ConsoleLogin : public operate::testing::Orders {
  protected:
   void SetUp() override {
@@ -67,9 +89,14 @@ class ConsoleLogin : public operate::testing::Orders {
                    metrics, {},     "a test", std::nullopt, login.get(), Site{{"console.example"}, true}};
     api = std::make_unique<Api>(std::move(parts));
     browser = std::make_unique<kube::memory::LocalTransport>(
-        loop, [this](net::HttpExchange& exchange) { return api->handle(exchange); }, "browser");
+        loop, [this](net::HttpExchange& exchange) { return handle(exchange); }, "browser");
     view->start();
     net::testing::run_for(loop, clock, 3s);
+  }
+
+  net::Task<void> handle(net::HttpExchange& exchange) {
+    FromAddress from(exchange, address);
+    co_await api->handle(from);
   }
 
   // An issuer that is away.
@@ -145,7 +172,7 @@ class ConsoleLogin : public operate::testing::Orders {
   int access_reviews = 0;
   Noting noting{between};
   int reviews = 0;
-  std::string cookie;
+  std::string cookie, address = "192.0.2.1:1000";
   std::unique_ptr<Login> login;
   std::unique_ptr<Stream> stream;
   std::unique_ptr<View> view;
@@ -228,6 +255,29 @@ TEST_F(ConsoleLogin, LimitsLoginsOfOneAddress) {
   EXPECT_EQ(reviews, before) << "the API server is not asked";
   net::testing::run_for(loop, clock, 61s);
   EXPECT_EQ(log_in("good-ann").status, 200);
+}
+
+TEST_F(ConsoleLogin, LimitsLoginsOfAllAddressesTogether) {
+  for (std::size_t i = 0; i < Login::kAllLoginsAMinute; ++i) {
+    address = cat("192.0.2.", i / Login::kLoginsAMinute, ":", 1000 + i);
+    ASSERT_EQ(log_in("bad").status, 401) << i;
+  }
+  const int before = reviews;
+  address = "198.51.100.1:1000";
+  EXPECT_EQ(log_in("good-ann").status, 429);
+  EXPECT_EQ(reviews, before) << "the API server is not asked";
+  net::testing::run_for(loop, clock, 61s);
+  EXPECT_EQ(log_in("good-ann").status, 200);
+}
+
+TEST_F(ConsoleLogin, LoginIsNoPartOfTheSessionThatWasThere) {
+  ASSERT_EQ(log_in("good-mallory").status, 200);
+  const std::string planted = cookie;
+  ASSERT_EQ(log_in("good-ann").status, 200) << "in a browser into which mallory brought a session";
+  EXPECT_NE(cookie, planted);
+  EXPECT_EQ(user(), "ann");
+  cookie = planted;
+  EXPECT_EQ(user(), "mallory");
 }
 
 TEST_F(ConsoleLogin, ShowsAKindOnlyToPersonWhoMayReadIt) {
