@@ -1,4 +1,4 @@
-"""Evictions on a real node by order, without a threshold: reclaim from a class, and a class that is switched off."""
+"""Evictions on a real node by order, without a threshold: reclaim from a class, a class that is switched off, a node that leaves after it joined."""
 
 import json
 import os
@@ -9,6 +9,7 @@ import unittest
 
 from cluster import colocation
 from cluster.manager_case import manager
+from cluster.node_states import NodeStates
 from cluster.tidemark_process import Component, wait_for
 from node.evicting import CLASSES, LIMIT_S, EachAnew, offline
 from node.test_agent import API
@@ -49,12 +50,30 @@ class Orders(EachAnew):
         self.assertEqual({"web", "spark"}, self.names(), self.agent.log[-6000:])
         self.assertIn("TM-STATE-027", {each["reason"] for each in self.audit() if each["outcome"] == "done"})
 
-    def with_a_manager(self) -> Component:
-        """An order for the whole cluster, until the case is over; then its effects on the node are reverted."""
-        config = {"schema": 1, "mode": {"capacity": "enforce", "nodeSlo": "enforce", "agent": {"default": "observe", "eviction": "enforce"}}, "rollout": {"pace": "at-once"}, "classes": CLASSES}
+    @property
+    def path(self) -> str:
+        return f"/api/v1/nodes/{self.node.name}"
+
+    def read(self) -> dict:
+        return colocation.must(API.get(self.path)).json
+
+    def limited(self) -> float:
+        """Kernel files of offline pods that the agent wrote."""
+        return self.agent.metrics()['tidemark_agent_files_in_force{component="batchLimits"}']
+
+    def tidemark(self, *words: str) -> str:
+        words = [os.environ["TIDEMARK_BINARY"], *words, "--reason", "a test", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"]]
+        done = subprocess.run([*words, *([] if "--dry-run" in words else ["--yes"])], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=2 * LIMIT_S)
+        self.assertEqual(0, done.returncode, done.stdout + done.stderr + self.agent.log[-3000:])
+        return done.stdout
+
+    def with_a_manager(self, **config: object) -> Component:
+        """Until the case is over; then the effects of its orders on the node are reverted."""
+        config = {"schema": 1, "rollout": {"pace": "at-once"}, "classes": CLASSES, **config}
         colocation.put_settings(API, {"enable": True})
         self.addCleanup(self.offer_batch)
-        self.addCleanup(API.request, "PATCH", f"/api/v1/nodes/{self.node.name}", {"metadata": {"labels": {"tidemark.io/state": None}, "annotations": {"tidemark.io/state-detail": None}}}, content=colocation.MERGE)
+        marks = {"labels": {"tidemark.io/state": None, "tidemark.io/pool": None}, "annotations": {"tidemark.io/state-detail": None}}
+        self.addCleanup(API.request, "PATCH", self.path, {"metadata": marks}, content=colocation.MERGE)
         self.addCleanup(colocation.delete_settings, API)
         colocation.must(API.request("POST", colocation.SETTINGS, {"metadata": {"name": colocation.TIDEMARK_CONFIG}, "data": {"config.yaml": json.dumps(config)}}), 201)
         component = manager("--leader-elect=false")
@@ -64,19 +83,39 @@ class Orders(EachAnew):
 
     def test_a_class_that_is_switched_off_is_evicted(self):
         """The whole path: a command, a manager, the NodeSLO, this agent."""
-        component = self.with_a_manager()
+        component = self.with_a_manager(mode={"capacity": "enforce", "nodeSlo": "enforce", "agent": {"default": "observe", "eviction": "enforce"}})
         begin = time.monotonic()
-        done = subprocess.run(
-            [os.environ["TIDEMARK_BINARY"], "off", "node", self.node.name, "--only", "class=transcode", "--now", "--yes", "--reason", "a test", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"]],
-            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=90,
-        )
-        self.assertEqual(0, done.returncode, done.stdout + done.stderr)
+        self.tidemark("off", "node", self.node.name, "--only", "class=transcode", "--now")
         wait_for(lambda: "transcode" not in self.names(), "the class on its way", self.agent, LIMIT_S)
         print(f"a class that is off: its pod is on its way {time.monotonic() - begin:.1f} s after the command was given, the agent's first {PAUSE_S} s included", file=sys.stderr)
         drained = 'tidemark_tasks_ended_total{class="transcode",pool="default",reason="drained"}'
         wait_for(lambda: component.metrics().get(drained) == 1, "it counts as drained, not as oversold", component, LIMIT_S)
         self.all_have_ended()
         self.assertEqual({"web", "spark"}, self.names(), self.agent.log[-6000:])
+
+    def test_the_node_joins_and_leaves(self):
+        """Observed until its agent reports, then in force; it leaves when nothing offline is left on it."""
+        night = {"name": "night", "mode": "enforce", "nodeSelector": {"matchLabels": {"tidemark.io/pool": "night"}}}
+        component = self.with_a_manager(mode="observe", pools=[night])
+        self.assertEqual(0, self.limited(), "an agent that observes limits no pod")
+        with NodeStates(self.node.name, lambda node: True) as states:
+            done = self.tidemark("node", "join", self.node.name, "--pool=night", f"--wait={LIMIT_S}s")
+            self.assertIn(f"{self.node.name}: on, pool night\n", done)
+            wait_for(lambda: self.limited() > 0, "limits of offline pods in force", self.agent, LIMIT_S)
+            wait_for(lambda: colocation.ORIGIN in self.read()["metadata"]["annotations"], "an offer of the manager", component, LIMIT_S)
+            self.assertIn(f"{self.node.name}: nothing to do\n", self.tidemark("node", "join", self.node.name, "--pool=night", "--dry-run"))
+            self.assertEqual({"web", "spark", "transcode"}, self.names(), "nothing is evicted by a join")
+
+            done = self.tidemark("node", "leave", self.node.name, "--drain=5s", "--grace=5s")
+            self.assertIn("1 of 1 node has offered 0, tasks 0, files 0", done)
+            node = self.read()
+            wait_for(lambda: states.reach(node["metadata"]["resourceVersion"]), "the watch to deliver the last state", limit_s=LIMIT_S)
+        labels = [(found.get("tidemark.io/state"), found.get("tidemark.io/pool")) for found in (seen["metadata"]["labels"] for _, _, seen in states.seen)]
+        steps = [step for before, step in zip([None, *labels], labels) if step != before]
+        self.assertEqual([("observe", None), ("observe", "night"), ("on", "night"), ("draining", "night"), ("off", "night")], [step for step in steps if any(step)])
+        self.assertEqual({"web"}, self.names(), self.agent.log[-6000:])
+        self.assertEqual({None, "0"} | {node["status"]["allocatable"].get(f"kubernetes.io/{name}") for name in BATCH}, {None, "0"}, "it offers nothing")
+        self.assertEqual(0, self.limited())
 
 
 if __name__ == "__main__":
