@@ -9,8 +9,7 @@ memory is VmRSS and VmHWM of /proc/PID/status. No figure comes from the manager 
 
 What is counted is checked: so many updates, so many writes, each node's number by the formula, and so many decisions.
 
-  ready            from exec to the first 200 of /readyz, asked every 20 ms; ready_cpu is what it had spent by then; ready_default_budget
-                   is the same with no flag for the budget
+  ready            from exec to the first 200 of /readyz, asked every 20 ms; ready_cpu is what it had spent by then
   settled          from exec until the last node was written: a new leader writes each node once. Every node's number is checked against
                    the formula, written out once more in fleet.cc
   memory           VmRSS 2 s after that; memory_peak is VmHWM at the end of the round
@@ -206,12 +205,6 @@ class Fleet:
         return answer["latency"]
 
     def round(self, found: dict[str, list]) -> None:
-        manager = self.manager()
-        try:
-            found["ready_default_budget"].append(manager.ready())
-        finally:
-            manager.end()
-
         self.server.ask("mark")
         manager = self.manager()
         try:
@@ -278,7 +271,7 @@ def tell(found: dict[str, list]) -> None:
     print({name: round(values[-1], 3) for name, values in found.items()}, f"load {os.getloadavg()[0]:.1f}", flush=True)
 
 
-OF_A_ROUND = ("ready", "ready_cpu", "ready_default_budget", "settled", "memory", "memory_peak", "update_cpu", "write_cpu", "write_latency_p50", "write_latency_p99",
+OF_A_ROUND = ("ready", "ready_cpu", "settled", "memory", "memory_peak", "update_cpu", "write_cpu", "write_latency_p50", "write_latency_p99",
               "edit_p50", "edit_p99", "edit_max", "edit_server_cpu", "edit_slo_p50", "edit_slo_p99", "edit_slo_max", "edit_slo_server_cpu", "recompute", "recompute_wall")
 OF_AN_OWN_ROUND = ("own_ready", "own_memory", "own_memory_peak", "own_update_cpu", "own_update_writes", "own_recompute")
 

@@ -3,8 +3,7 @@
 The ResourceManager is Hadoop's, in a JVM as the tests start it (support/yarn: 256 MiB of heap, the C1 compiler, the serial collector). Its NodeManagers are
 bench/yarn/yarn_load.cc: they register and send a heartbeat every 3 s over four connections, and run nothing. The API server is bench/yarn/yarn_fleet.cc:
 kube/memory over TLS, in memory only, with the nodes and pods of the manager's bench, of which three in ten hold of batch. It writes each node's status every five
-minutes, as kubelets do. The operator gets a larger budget than its default of 30 requests a second to the API server (QPS), because it writes a book on each
-node, and stands for no election; all else is as installed. The naive way is yarn_load's too (naive.h), in a process of its own.
+minutes, as kubelets do. The operator stands for no election; all else is as installed, its budget of requests to the API server included. The naive way is yarn_load's too (naive.h), in a process of its own.
 
 No figure comes from the operator itself: CPU is what the scheduler gave all threads of a process (/proc/PID/task/*/schedstat), memory is VmRSS, VmHWM and Private_Dirty
 of /proc/PID, calls and connections are the ResourceManager's own counters of its ports for clients and administrators (/jmx), on which NodeManagers do not call. A
@@ -17,8 +16,12 @@ change is one of the amount of every node; each node gets another one. That its 
   change_cpu       CPU of the operator for it, until it has come to rest; change_books: until the last node carries the confirmed total in its book, from the first write
   change_rm_cpu    CPU of the ResourceManager from the first write until all totals are right, less its usual share of that time (rm_alone); with the bench's looks,
                    of which there are ten a second
-  books_default_budget   the same as change_books, with the default budget
   memory           VmRSS 2 s after all books are written, private_dirty the same of what is its own and written; memory_peak is VmHWM at the end of the round
+  waiting_…        while an application waits for its first container, WAITING_S long, from when all books carry that: writes of nodes by the operator, of each node in an
+                   hour (books are renewed every ten minutes), calls a minute at the ResourceManager, and CPU of the operator
+  copilot_calls    with that operator, while each node's copilot sees a first container of that application, one node after the other within a minute: calls a
+                   second at the ResourceManager, of all copilots and the operator; copilot_rm_cpu is what the ResourceManager has of a core meanwhile, less rm_alone.
+                   The copilots are yarn_load's: 2,000 of yarn_copilot/application_book.h, which is all that a copilot asks a ResourceManager
   steady_…         where nothing changes, for STEADY_S: CPU of the operator, calls a minute at the ResourceManager, connections that are open at it
   rm_alone, rm_with_operator, rm_with_naive   CPU of the ResourceManager: NodeManagers only; and the operator where nothing changes; and, in its place, the naive way
                    where nothing changes: it asks for all nodes every second, and tells each node its total again whenever the kubelet has reported
@@ -46,8 +49,10 @@ NODES = 2_000
 PODS = 30  # on each
 OTHER_PODS = (0, 150)  # of which only memory is measured
 ROUNDS = 3
-QPS = 1_000
 ALONE_S, STEADY_S, NAIVE_S = 12, 25, 15
+WAITING_S = 720  # longer than the interval in which a book of waiting work is renewed
+COPILOTS_S = 60
+MASTER_MIB = 4096  # of the application that waits: its queue is smaller
 WARM_S = 10  # of heartbeats, before anything is measured
 REST_S = 2
 READY_S, SETTLE_S = 60, 120
@@ -57,6 +62,8 @@ AT_REST_CPU_S = 0.001
 JMX_S = 11  # so long what the ResourceManager shows of its counters may stay as it is
 MIB = 2**20
 SITE = {"yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": "3000"}
+QUEUE = "yarn.scheduler.capacity.root"
+QUEUES = {f"{QUEUE}.queues": "default,full", f"{QUEUE}.default.capacity": "99.99", f"{QUEUE}.full.capacity": "0.01", f"{QUEUE}.full.maximum-capacity": "0.01"}
 
 
 class Operator:
@@ -140,7 +147,7 @@ class Bench:
     def __init__(self, load_program: Path, fleet_program: Path, yarn, folder: Path):
         self._fleet_program = fleet_program
         self._program = fleet_program.parents[2] / "tidemark"  # of the same build
-        self._conf, self._folder = yarn.configuration, folder
+        self._yarn, self._conf, self._folder = yarn, yarn.configuration, folder
         self._ports = yarn.rm.ports
         self.rm = Manager(yarn)
         self._talkers: list[Talker] = []
@@ -179,9 +186,8 @@ class Bench:
     def note(self, name: str, value: float) -> None:
         self.found.setdefault(name, []).append(value)
 
-    def operator(self, budget: bool = True) -> Operator:
-        flags = (f"--kube-api-qps={QPS}", f"--kube-api-burst={QPS}") if budget else ()
-        return Operator(self._program, self.fleet.hello["kubeconfig"], self._conf, self._folder / "operator.log", *flags)
+    def operator(self) -> Operator:
+        return Operator(self._program, self.fleet.hello["kubeconfig"], self._conf, self._folder / "operator.log")
 
     def confirmed(self, answer: dict) -> dict:
         if answer["right"] != NODES:
@@ -281,16 +287,36 @@ class Bench:
         self.note("together_change", together["took"])
         self.note("together_change_cpu", together["cpu"] - alone / 100 * together["whole"])
 
-    def default_budget(self) -> None:
-        operator = self.operator(budget=False)
+    def waiting(self) -> None:
+        alone = self.rm.share(ALONE_S)
+        job = self._yarn.submit_by_rest("sleep 1000", memory_mib=MASTER_MIB, queue="full")
+        job.wait_for("ACCEPTED")
+        operator, _ = self.start()
         try:
-            operator.ready()
-            self.confirmed(self.load.ask(f"confirm {self._step} {SETTLE_S}"))
-            self.booked()
-            written, _ = self.change()
-            self.note("books_default_budget", (self.booked() - written["first"]) / 1e6)
+            (calls, _), cpu, writes, begin = self.rm.counters(), operator.cpu(), self.fleet.ask("writes")["writes"], time.monotonic()
+            time.sleep(WAITING_S)
+            took, writes, cpu = time.monotonic() - begin, self.fleet.ask("writes")["writes"] - writes, operator.cpu() - cpu
+            self.note("waiting_writes", 3600 * writes / took / NODES)
+            self.note("waiting_cpu", 100 * cpu / took)
+            before, (calls, _) = calls, self.rm.counters()
+            self.note("waiting_calls", 60 * (calls - before) / (time.monotonic() - begin))
+            if writes < NODES:
+                raise Failed(f"{writes} writes of {NODES} nodes: not each book of waiting work was renewed")
+            if job.state != "ACCEPTED":
+                raise Failed(f"{job.id} was to wait, and is {job.state}")
+            self.copilots(job.id, alone, calls)
         finally:
             operator.end()
+            job.end()
+
+    def copilots(self, application: str, alone: float, calls: int) -> None:
+        begin, cpu = time.monotonic(), self.rm.cpu()
+        answer = self.load.ask(f"copilots {COPILOTS_S} {application}")
+        if answer["known"] != NODES:
+            raise Failed(f"{NODES - answer['known']} of {NODES} copilots do not know the application")
+        took, cpu = time.monotonic() - begin, self.rm.cpu() - cpu
+        self.note("copilot_calls", (self.rm.counters()[0] - calls) / took)
+        self.note("copilot_rm_cpu", 100 * cpu / took - alone)
 
     def only_memory(self, pods: int) -> None:
         operator, _ = self.start()
@@ -304,7 +330,8 @@ class Bench:
         print(f"{beats['answered']} heartbeats, {beats['late']} of them answered late", flush=True)
 
 
-UNITS = {"change_calls": "calls", "steady_calls": "calls/min", "naive_steady_calls": "calls/min", "steady_connections": "connections", "steady_cpu": "% of a core",
+UNITS = {"waiting_writes": "writes/h", "waiting_calls": "calls/min", "waiting_cpu": "% of a core", "copilot_calls": "calls/s", "copilot_rm_cpu": "% of a core",
+         "change_calls": "calls", "steady_calls": "calls/min", "naive_steady_calls": "calls/min", "steady_connections": "connections", "steady_cpu": "% of a core",
          "naive_connections": "connections", "naive_left_waiting": "connections"}
 
 
@@ -317,7 +344,7 @@ def unit(name: str) -> str:
 def run(load_program: Path, fleet_program: Path, folder: Path) -> dict[str, list]:
     from support.yarn import Yarn
 
-    with Yarn([], site=SITE) as yarn:
+    with Yarn([], site=SITE, capacity=QUEUES) as yarn:
         bench = Bench(load_program, fleet_program, yarn, folder)
         try:
             bench.serve(PODS)
@@ -325,7 +352,7 @@ def run(load_program: Path, fleet_program: Path, folder: Path) -> dict[str, list
             for number in range(ROUNDS):
                 bench.round()
                 print({name: round(values[-1], 3) for name, values in bench.found.items()}, f"load {os.getloadavg()[0]:.1f}", flush=True)
-            bench.default_budget()
+            bench.waiting()
             bench.retire()
             for pods in OTHER_PODS:
                 bench.serve(pods)

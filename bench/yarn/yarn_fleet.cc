@@ -12,6 +12,8 @@
 //   books STEP LIMIT_S
 //     waits until every node carries YARN's book (annotation tidemark.io/yarn-book) with that step's total as
 //     confirmed; answers how many do, and when the last of them was written
+//   writes
+//     answers how often others have written a node so far
 //   kubelets EVERY_S
 //     from now on each node's status is written once in so many seconds, with new times alone, as kubelets do; 0: no
 //     more
@@ -157,6 +159,8 @@ class YarnFleet {
       scope_.spawn(write_totals(numbers[0]));
     } else if (words[0] == "books" && numbers.size() == 2) {
       scope_.spawn(await_books(numbers[0], std::chrono::seconds(numbers[1])));
+    } else if (words[0] == "writes" && numbers.empty()) {
+      bench::say(base::cat(R"({"writes":)", node_changes_ - own_writes_, "}"));
     } else if (words[0] == "kubelets" && numbers.size() == 1) {
       const bool were = kubelets_every_ > base::Duration(0);
       kubelets_every_ = std::chrono::seconds(numbers[0]);
@@ -172,6 +176,7 @@ class YarnFleet {
     const auto written = api_->registry().patch({node_kind_, "v1", "", fleet_.node_name(node), subresource},
                                                 kube::memory::PatchKind::kMerge, change, {});
     if (!written) lines_.fail(base::cat("a node is not written: ", written.error().message));
+    ++own_writes_;
     return written.has_value();
   }
 
@@ -218,6 +223,7 @@ class YarnFleet {
     }
     while (true) {
       while (auto item = (*watch)->next()) {
+        ++node_changes_;
         const std::string_view name = item->change->object->name;  // node-10007.zone-1.internal
         const auto number = base::parse_uint(name.substr(5, 5));
         if (!number || *number - 10'000 >= books_.size()) {
@@ -265,6 +271,8 @@ class YarnFleet {
   bench::Lines lines_;
   std::size_t pods_ = 0;
   std::size_t batch_pods_ = 0;
+  std::int64_t node_changes_ = 0;
+  std::int64_t own_writes_ = 0;
   base::Duration kubelets_every_{0};
   std::unique_ptr<kube::memory::Server> api_;
   std::unique_ptr<net::HttpServer> server_;

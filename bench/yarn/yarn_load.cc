@@ -17,22 +17,30 @@
 //     what the naive way does where all nodes have the totals of that step already; answers the same
 //   together STEP
 //     sets them in one call over one connection, which is what the operator makes of a change; answers the same
+//   copilots SECONDS APPLICATION
+//     what 2,000 copilots ask of the ResourceManager (yarn_copilot/application_book.h) if one node after the other gets
+//     a container of that application, evenly within so many seconds; answers how many know it within kAskedWithin more
 //   end of input: exit
 #include <algorithm>
 #include <cstdio>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "amounts.h"
+#include "base/log.h"
+#include "base/metrics.h"
 #include "base/text.h"
 #include "bench/lines.h"
 #include "hadoop/resource_manager.h"
 #include "hadoop/yarn_records.h"
 #include "naive.h"
 #include "net/loop.h"
+#include "net/worker.h"
 #include "node_managers.h"
+#include "yarn_copilot/application_book.h"
 
 namespace {
 
@@ -41,6 +49,7 @@ using namespace tidemark;
 constexpr std::uint64_t kSeed = 1;
 constexpr base::Duration kLook = std::chrono::milliseconds(100);
 constexpr base::Duration kCallLimit = std::chrono::seconds(10);
+constexpr base::Duration kAskedWithin = std::chrono::seconds(30);
 constexpr std::string_view kClientProtocol = "org.apache.hadoop.yarn.api.ApplicationClientProtocolPB";
 
 struct Ports {
@@ -53,8 +62,9 @@ hadoop::Address local(std::uint16_t port) {
 
 class Load {
  public:
-  Load(net::EventLoop& loop, std::size_t nodes, Ports ports)
+  Load(net::EventLoop& loop, const base::Log& log, std::size_t nodes, Ports ports)
       : loop_(loop),
+        log_(log),
         nodes_(nodes),
         ports_(ports),
         random_(kSeed),
@@ -78,6 +88,12 @@ class Load {
   }
 
   bool obey(const bench::Lines::Words& words) {
+    if (words[0] == "copilots" && words.size() == 3) {
+      const auto seconds = base::parse_int(words[1]);
+      if (!seconds || *seconds <= 0) return false;
+      scope_.spawn(copilots(std::chrono::seconds(*seconds), std::string(words[2])));
+      return true;
+    }
     std::vector<std::int64_t> numbers;
     for (std::size_t i = 1; i < words.size(); ++i) {
       const auto number = base::parse_int(words[i]);
@@ -152,6 +168,34 @@ class Load {
                          bench::micros_of(half_at.value_or(at)), R"(,"looks":)", looks, "}"));
   }
 
+  net::Task<void> copilots(base::Duration within, std::string application) {
+    yarn_copilot::ApplicationBookConfig config;
+    config.managers = manager();
+    std::vector<std::unique_ptr<yarn_copilot::ApplicationBook>> books;
+    for (std::size_t node = 0; node < nodes_; ++node) {
+      books.push_back(
+          std::make_unique<yarn_copilot::ApplicationBook>(loop_, workers_, log_, metrics_, random_.fork(), config));
+    }
+    const base::MonotonicTime begin = loop_.clock().monotonic();
+    for (std::size_t node = 0; node < nodes_; ++node) {
+      const base::MonotonicTime due =
+          begin + within * static_cast<std::int64_t>(node) / static_cast<std::int64_t>(nodes_);
+      const base::Duration wait = due - loop_.clock().monotonic();
+      if (wait > base::Duration(0)) co_await loop_.sleep(wait);
+      books[node]->set({application});
+    }
+    const base::MonotonicTime end = loop_.clock().monotonic() + kAskedWithin;
+    const auto known = [&] {
+      return std::ranges::count_if(books, [&](const auto& book) { return book->find(application) != nullptr; });
+    };
+    while (known() < std::ssize(books) && loop_.clock().monotonic() < end) co_await loop_.sleep(kLook);
+    bench::say(base::cat(R"({"known":)", known(), R"(,"at":)", bench::micros_of(loop_.clock().monotonic()), "}"));
+  }
+
+  hadoop::RmCluster manager() const {
+    return {{{.id = "", .client = local(ports_.client), .admin = local(ports_.admin)}}, {"root", ""}};
+  }
+
   std::vector<hadoop::NodeUpdate> totals(std::int64_t step) const {
     std::vector<hadoop::NodeUpdate> all;
     all.reserve(nodes_);
@@ -165,14 +209,12 @@ class Load {
 
   net::Task<void> together(std::int64_t step) {
     const base::MonotonicTime begin = loop_.clock().monotonic();
-    hadoop::ResourceManager manager(
-        loop_, nullptr, {{{.id = "", .client = local(ports_.client), .admin = local(ports_.admin)}}, {"root", ""}},
-        random_.fork());
-    if (const auto told = co_await manager.update(totals(step), kCallLimit); !told) {
+    hadoop::ResourceManager server(loop_, nullptr, manager(), random_.fork());
+    if (const auto told = co_await server.update(totals(step), kCallLimit); !told) {
       lines_.fail(base::cat("in one call: ", told.error().message));
       co_return;
     }
-    answer(begin, loop_.clock().monotonic(), manager.calls(), manager.connections());
+    answer(begin, loop_.clock().monotonic(), server.calls(), server.connections());
   }
 
   static void answer(base::MonotonicTime begin, base::MonotonicTime end, std::uint64_t calls,
@@ -208,6 +250,9 @@ class Load {
   }
 
   net::EventLoop& loop_;
+  base::Log log_;
+  base::Registry metrics_;
+  net::WorkerPool workers_{1, 64};
   const std::size_t nodes_;
   const Ports ports_;
   base::Random random_;
@@ -233,7 +278,8 @@ int main(int argc, char** argv) {
   const auto port = [&](std::size_t i) { return static_cast<std::uint16_t>(numbers[i]); };
   const base::SystemClock clock;
   net::EventLoop loop(clock);
-  Load load(loop, numbers[0], {.tracker = port(1), .client = port(2), .admin = port(3)});
+  const base::Log log = base::Log(clock, {base::LogLevel::kWarn, base::LogFormat::kText, nullptr}).named("load");
+  Load load(loop, log, numbers[0], {.tracker = port(1), .client = port(2), .admin = port(3)});
   loop.run();
   return load.failed() ? 1 : 0;
 }
