@@ -1,4 +1,5 @@
-// The live signals of one decision, from both sides and from the other runs.
+// The live signals of one decision, from both sides and from the other runs of this process. Runs of other replicas
+// count from the creation of their pods.
 #pragma once
 
 #include <cstdint>
