@@ -26,6 +26,8 @@ Result<RouteRules> routes(std::string_view yaml) {
 TEST(Routes, ReadsShareCapAndRules) {
   const auto rules = routes(R"(schema: 1
 kubernetesPercent: 20
+ownerKeepsPercent: 10
+yarnWaitMax: 15m
 rules:
 - {business: ads, queue: night, namePrefix: report-, side: kubernetes, ban: true}
 - {side: yarn, from: "22:00", to: "07:30", days: [mon, sun], timeZone: Europe/Berlin}
@@ -34,6 +36,8 @@ rules:
   ASSERT_TRUE(rules) << rules.error().message;
   EXPECT_EQ(rules->kubernetes_percent, 20);
   EXPECT_EQ(rules->kubernetes_waiting_max, 7) << "of the flag";
+  EXPECT_EQ(rules->owner_keeps_percent, 10);
+  EXPECT_EQ(rules->yarn_wait_max, std::chrono::minutes(15));
   ASSERT_EQ(rules->rules.size(), 3U);
   const auto& ban = rules->rules[0];
   EXPECT_EQ(ban.business, "ads");
@@ -66,6 +70,10 @@ TEST(Routes, ErrorsNameTheirPlace) {
       {"percent: 3", "top level: unknown key \"percent\""},
       {"kubernetesPercent: 101", "kubernetesPercent: a number from 0 to 100 is expected, found 101"},
       {"kubernetesWaitingMax: 0", "kubernetesWaitingMax: a number from 1 to"},
+      {"ownerKeepsPercent: 101", "ownerKeepsPercent: a number from 0 to 100 is expected, found 101"},
+      {"yarnWaitMax: 15", "yarnWaitMax: a duration from \"0s\" to \"168h\" is expected, found 15"},
+      {"yarnWaitMax: 169h", "yarnWaitMax: a duration from"},
+      {"yarnWaitMax: -1m", "yarnWaitMax: a duration from"},
       {"rules: yarn", "rules: a list"},
       {"rules: [yarn]", "rules[0]: an object is expected"},
       {"rules: [{side: yarn}, {side: yarn, que: x}]", "rules[1]: unknown key \"que\""},

@@ -29,9 +29,12 @@ class GatewayRouting(GatewayCase):
         wait_for(lambda: text in self.explain(number).stdout, f"{text} of run {number}", self.gateway)
         return self.explain(number).stdout
 
-    def wait_for_queue(self) -> None:
-        """Until the gateway has read both sides: a run that is pinned tells it."""
-        known = lambda: "idle" in (text := self.explain(self.post(**{"spark.tidemark.side": "kubernetes"})).stdout) and "root.default" in text
+    def wait_for_signals(self) -> None:
+        """Until the gateway has read both sides, which the decision for a pinned run shows."""
+        def known() -> bool:
+            text = self.explained(self.post(**{"spark.tidemark.side": "kubernetes"}), "attempt 1: needs ")
+            return " idle" in text and "root.default" in text
+
         wait_for(known, "known signals", self.gateway)
         for pod in self.drivers():
             self.ask("DELETE", f"/batches/{pod['metadata']['labels']['tidemark.io/run'].rpartition('-')[2]}")
@@ -40,7 +43,7 @@ class GatewayRouting(GatewayCase):
     def test_a_run_that_does_not_fit_goes_to_yarn_and_its_decision_replays(self):
         self.add_node("idle-1", 2 * NEED)
         self.begin()
-        self.wait_for_queue()
+        self.wait_for_signals()
         first, second, third = self.post(), self.post(), self.post(("1", "0"))
         text = self.explained(third, "TM-ROUTE-030")
         self.assertIn("on yarn: Kubernetes has too little idle batch capacity for the job", text)
@@ -56,12 +59,17 @@ class GatewayRouting(GatewayCase):
 
     def test_a_resource_quota_sends_runs_to_yarn(self):
         self.add_node("idle-1", 100)
+        self.begin()
+        self.wait_for_signals()
         quota = must(self.api.request("POST", QUOTAS, {"metadata": {"name": "few"}, "spec": {"hard": {"pods": "1"}}}))
         self.addCleanup(self.api.request, "DELETE", f"{QUOTAS}/few")
         must(self.api.request("PUT", f"{QUOTAS}/few/status", {**quota, "status": {"hard": {"pods": "1"}, "used": {"pods": "0"}}}))
-        self.begin()
-        number = self.post(("1", "0"))
-        self.assertIn("quota of its namespace leaves 1 pods", self.explained(number, "TM-ROUTE-029"))
+        def refused() -> int | None:  # the watch needs a moment
+            number = self.post(("1", "0"))
+            return number if "quota of its namespace leaves 1 pods" in self.explained(number, "attempt 1: needs ") else None
+
+        number = wait_for(refused, "a known quota", self.gateway)
+        self.explained(number, "on yarn: the ResourceQuota of the namespace at Kubernetes has too little left for the job [TM-ROUTE-029]")
         self.assertEqual("success", self.wait_ended(number)["state"], self.gateway.log)
 
     def test_the_owner_of_the_nodes_goes_first(self):
@@ -69,7 +77,7 @@ class GatewayRouting(GatewayCase):
         routes = Path(self.folder) / "routes.yaml"
         routes.write_text("schema: 1\nownerKeepsPercent: 50\n")
         self.begin(f"--routes-file={routes}")
-        self.wait_for_queue()
+        self.wait_for_signals()
         other, own = self.post(("1", "0"), **{"spark.tidemark.business": "search"}), self.post(**{"spark.tidemark.business": "ads"})
         self.explained(other, "on yarn: the idle batch capacity of Kubernetes is for the business that owns the nodes [TM-ROUTE-031]")
         self.assertIn("2 cores, 16384 MiB of them on nodes of ads", self.explained(own, "on kubernetes: the run is within the share"))
