@@ -181,7 +181,7 @@ TEST_F(PostgresStoreTest, QuotasAreExactAcrossReplicas) {
     record.quota = {.running = 1, .queued = 2, .cores = {}};
     return run(replica.store->add(std::move(record)));
   };
-  const auto routed = [this](Record record) {
+  const auto routed = [](Record record) {
     record.quota = {.running = 1, .queued = 2, .cores = {}};
     record.run =
         policy::route::on_routed(policy::route::queue(record.run, record.created),
