@@ -3,7 +3,8 @@
 //
 // TIDEMARK_CONSOLE_URL   a console with --write
 // TIDEMARK_VIEWER_URL    another one, with the rights of a viewer
-// TIDEMARK_CONTROL_URL   POST /fast, /slow: the rollout of later edits; /report: agents; /kubectl-edit-N: a person at a terminal
+// TIDEMARK_CONTROL_URL   POST /fast, /slow: the rollout of later edits; /report: agents; /kubectl-edit-N: a person at a terminal;
+//                        /kill-manager, /start-manager
 // TIDEMARK_CHROMIUM, TIDEMARK_MODULES, TIDEMARK_SCREENSHOTS   as in page.test.mjs
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -262,6 +263,49 @@ describe("the water line of a pool", () => {
     await dialog(page).getByRole("button", { name: "Close" }).click();
     await page.locator(".override").waitFor({ state: "detached" });
     await close(page, /400/);
+  });
+});
+
+describe("while the manager is dead", () => {
+  test("an edit says that it waits, and off holds for the next manager", async () => {
+    const offers = async () => (await api("nodes?columns=cpuOffered,state")).columns;
+    await until(async () => (await offers()).cpuOffered.every((each) => each > 0), "all nodes sell");
+    await control("kill-manager");
+    const page = await open("/settings");
+    await beginEdit(page);
+    await setPercent(page, 47);
+    await reason(page, "nobody takes it yet");
+    await plan(page);
+    await page.locator(".plan-sum").waitFor();
+    await write(page);
+    await page.getByText("The manager has not taken them yet").waitFor();
+    await screenshot(page, "no-manager");
+
+    await page.goto(CONSOLE);
+    await page.getByRole("button", { name: "Off…" }).click();
+    await dialog(page).getByText("works while the manager is down").waitFor();
+    await dialog(page).getByRole("textbox", { name: /Reason/ }).fill("the manager is dead");
+    await dialog(page).getByRole("button", { name: "Next" }).click();
+    await dialog(page).getByRole("textbox", { name: /Type cluster/ }).fill("cluster");
+    await dialog(page).getByRole("button", { name: "Switch off", exact: true }).click();
+    await dialog(page).locator(".step.done", { hasText: "offer nothing: 6 of 6" }).waitFor();
+    await dialog(page).locator(".step.done", { hasText: "Nodes marked: 6 of 6" }).waitFor();
+    await dialog(page).getByRole("button", { name: "Close" }).click();
+
+    await control("start-manager");
+    await control("report");
+    await inForce();
+    const held = await offers();
+    assert.deepEqual(new Set(held.cpuOffered), new Set([0]), "the next manager obeys the order");
+    assert.ok(held.state.every((each) => each === "draining" || each === "off"), held.state.join());
+    await page.getByRole("button", { name: "On…" }).click();
+    await dialog(page).getByRole("textbox", { name: /Reason/ }).fill("it is back");
+    await dialog(page).getByRole("button", { name: "Next" }).click();
+    await dialog(page).getByRole("textbox", { name: /Type cluster/ }).fill("cluster");
+    await dialog(page).getByRole("button", { name: "Switch on", exact: true }).click();
+    await dialog(page).locator(".step.done", { hasText: "in state on: 6 of 6" }).waitFor();
+    await dialog(page).getByRole("button", { name: "Close" }).click();
+    await close(page);
   });
 });
 

@@ -1,4 +1,4 @@
-"""The settings by the page of the console, on a real API server with a manager: plan, rollout, undo; two persons and `kubectl edit`; a viewer."""
+"""The settings by the page of the console, on a real API server with a manager: plan, rollout, undo; two persons and `kubectl edit`; a viewer; off while the manager is dead."""
 
 import os
 import subprocess
@@ -51,6 +51,10 @@ class SettingsByPage(WithPeople, WithManager):
     def control(self, what: str) -> None:
         if what in ("fast", "slow"):  # of the rollout of later edits
             colocation.put_map(self.api, TIDEMARK_CONFIG, {"config.yaml": POOLS.replace("SOAK", "1s" if what == "fast" else "1h")})
+        elif what == "kill-manager":
+            self.manager.kill()
+        elif what == "start-manager":
+            self.manager = self.run_manager(*FAST)
         elif what == "report":  # the agents go on
             for name in self.nodes:
                 colocation.put_metric(self.api, name, STATUS)
