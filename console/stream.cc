@@ -103,8 +103,8 @@ net::Task<void> Stream::serve(net::HttpExchange& exchange, std::optional<base::D
     }
     reset = true;
     if (!next) {
-      if (co_await published_.wait_for(kComment)) continue;
-      next = net::make_buffer(": still here\n\n");
+      if (co_await published_.wait_for(kPing)) continue;
+      next = net::make_buffer("event: ping\ndata: {}\n\n");
     }
     sent = next_number;
     if (!co_await exchange.write(std::move(next), write_limit_)) {

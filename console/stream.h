@@ -28,7 +28,8 @@ namespace tidemark::console {
 class Stream {
  public:
   static constexpr base::Duration kFrameLife = std::chrono::seconds(60);
-  static constexpr base::Duration kComment = std::chrono::seconds(15);  // so that proxies do not end a quiet stream
+  // An event without a number while nothing changes: proxies keep a quiet stream, and the page notices a lost one.
+  static constexpr base::Duration kPing = std::chrono::seconds(15);
   static constexpr std::size_t kRingBytesMax = 4 * 1024 * 1024;
   static constexpr std::size_t kReadersMax = 500;
 

@@ -118,12 +118,12 @@ TEST_F(StreamTest, ResetsAReaderThatClaimsAFutureFrame) {
   EXPECT_TRUE(read_until(*reader, "\"snapshot\":1}\n\n").starts_with("id: run-0\nevent: reset\n"));
 }
 
-TEST_F(StreamTest, SendsACommentWhileNothingChanges) {
+TEST_F(StreamTest, SendsAPingWhileNothingChanges) {
   const auto reader = open();
   read_until(*reader, "}\n\n");
   EXPECT_TRUE(net::testing::run_real_until(loop, [&] { return stream.readers() == 1; }));
-  clock.advance(Stream::kComment);
-  EXPECT_EQ(read_until(*reader, "\n\n"), ": still here\n\n");
+  clock.advance(Stream::kPing);
+  EXPECT_EQ(read_until(*reader, "\n\n"), "event: ping\ndata: {}\n\n");
 }
 
 TEST_F(StreamTest, CutsAReaderThatDoesNotRead) {

@@ -19,6 +19,7 @@ OFF = "web-005"  # switched off by its label
 
 SETTINGS = """schema: 1
 mode: enforce
+profiles: {storeEvery: 1s}
 calendars:
 - name: nights
   zone: UTC
@@ -139,6 +140,7 @@ def fill(api: Api, count: int = NODES) -> None:
     api.call("POST", "/api/v1/namespaces", {"metadata": {"name": "jobs"}})
     api.call("POST", "/api/v1/namespaces/koordinator-system/configmaps", {"metadata": {"name": "slo-controller-config"}, "data": {"colocation-config": '{"enable":true}'}})
     api.call("POST", "/api/v1/namespaces/koordinator-system/configmaps", {"metadata": {"name": "tidemark-config"}, "data": {"config.yaml": settings()}})
+    online(api)  # before the first report of a node: from that one the manager learns the use by hour
     for number, name in enumerate(names(count), 1):
         labels = {"role": name.split("-")[0], **({"tidemark.io/state": "off"} if name == OFF else {})}
         api.call("POST", "/api/v1/nodes", {"metadata": {"name": name, "labels": labels}})
@@ -156,7 +158,6 @@ def fill(api: Api, count: int = NODES) -> None:
         api.call("POST", "/api/v1/namespaces/jobs/pods", {"metadata": {"name": f"task-{number}", "labels": {"koordinator.sh/qosClass": "BE", "koordinator.sh/priority-class": "koord-batch", "tidemark.io/class": kind}}, "spec": spec})
         condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/240 nodes are available: 240 Insufficient kubernetes.io/batch-cpu."}
         api.status(f"/api/v1/namespaces/jobs/pods/task-{number}", {"phase": "Pending", "conditions": [condition]} if waits else {"phase": "Running", "startTime": now()})
-    online(api)
     ended(api)
     platform(api)
     yarn(api)

@@ -9,16 +9,18 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { connect, createServer } from "node:net";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { docImage } from "./doc_image.mjs";
+import { NAMES_FLAG, openOtherSite } from "./other_site.mjs";
 
 const { TIDEMARK_CONSOLE_URL: URL_OF_CONSOLE, TIDEMARK_CHROMIUM, TIDEMARK_MODULES, TIDEMARK_SCREENSHOTS, TIDEMARK_TOKEN } = process.env;
 const require = createRequire(join(TIDEMARK_MODULES, "package.json"));
 const { chromium } = require("playwright-core");
 const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 
-const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
+const FLAGS = [NAMES_FLAG, "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
 const PATIENCE_MS = 300_000; // as tests/support/patience.py
 const origin = new URL(URL_OF_CONSOLE).origin;
 
@@ -29,7 +31,7 @@ before(async () => {
 after(() => browser?.close());
 
 // A page with its errors and its requests watched.
-async function open(path, { locale = "en-GB", dark = false, width = 1280, height = 900, clock = false } = {}) {
+async function open(path, { locale = "en-GB", dark = false, width = 1280, height = 900, clock = false, at = URL_OF_CONSOLE } = {}) {
   const context = await browser.newContext({ locale, colorScheme: dark ? "dark" : "light", viewport: { width, height }, bypassCSP: false });
   const page = await context.newPage();
   page.setDefaultTimeout(PATIENCE_MS);
@@ -38,9 +40,9 @@ async function open(path, { locale = "en-GB", dark = false, width = 1280, height
   page.on("console", (message) => ["error", "warning"].includes(message.type()) && page.problems.push(message.text()));
   page.on("pageerror", (error) => page.problems.push(String(error)));
   page.on("request", (request) => {
-    if (!request.url().startsWith(origin) && !request.url().startsWith("data:")) page.problems.push(`request to ${request.url()}`);
+    if (!request.url().startsWith(new URL(at).origin) && !request.url().startsWith("data:")) page.problems.push(`request to ${request.url()}`);
   });
-  await page.goto(URL_OF_CONSOLE.replace(/\/$/, "") + path);
+  await page.goto(at.replace(/\/$/, "") + path);
   return page;
 }
 
@@ -247,6 +249,21 @@ describe("other pages", () => {
     await close(page);
   });
 
+  test("an online service shows the use that the manager learned, by hour", async () => {
+    const online = async () => (await (await fetch(`${origin}/api/v1/online?workload=shop/Deployment/web`)).json()).workloads[0];
+    let web = await online();
+    for (const deadline = Date.now() + PATIENCE_MS; web.hoursSeen === 0 && Date.now() < deadline; web = await online()) await new Promise((wake) => setTimeout(wake, 1000));
+    const used = web.members.map((each) => each.cpuUsed).filter((each) => each !== null);
+    const hour = web.cpuP95.indexOf(Math.max(...web.cpuP95)); // null counts as 0
+    assert.ok(Math.abs(web.cpuP95[hour] / Math.max(...used) - 1) < 0.1, `${web.cpuP95[hour]} of ${used}`);
+    const page = await open("/online?workload=shop/Deployment/web");
+    const card = page.getByRole("region", { name: "shop/Deployment/web" });
+    await card.getByRole("img", { name: new RegExp(`${String(hour).padStart(2, "0")}:00`) }).waitFor();
+    await card.locator("details summary").first().click();
+    await card.locator("tbody tr", { hasText: `${String(hour).padStart(2, "0")}:00` }).first().waitFor();
+    await close(page);
+  });
+
   test("offline work is counted by class, with the reason of what waits", async () => {
     const page = await open("/offline?phase=waiting");
     await page.locator(".count", { hasText: "12" }).waitFor();
@@ -409,6 +426,42 @@ describe("a page that loses the console", () => {
     await close(page);
   });
 
+  test("notices a network that drops all packets, while no connection ends", async () => {
+    const sockets = new Set();
+    let cut = false;
+    const proxy = createServer((from) => {
+      const to = connect(Number(new URL(origin).port), "127.0.0.1");
+      for (const [one, other] of [[from, to], [to, from]]) {
+        sockets.add(one);
+        one.on("error", () => {}).on("close", () => other.destroy());
+        one.pipe(other);
+        if (cut) one.pause();
+      }
+    });
+    await new Promise((listens) => proxy.listen(0, "127.0.0.1", listens));
+    const network = (drops) => {
+      cut = drops;
+      for (const each of sockets) drops ? each.pause() : each.resume();
+    };
+    const page = await open("/", { clock: true, at: `http://127.0.0.1:${proxy.address().port}/` });
+    await ready(page);
+    network(true);
+    for (let i = 0; i < 6; ++i) await page.clock.fastForward(10_000); // in steps: the machine does not sleep
+    await page.locator(".warnings", { hasText: "connection lost" }).waitFor();
+    await change("POST");
+    await page.clock.fastForward("04:00");
+    await page.locator(".warnings", { hasText: /data is (5 min|3\d\d s) old/ }).waitFor();
+    await page.locator(".count", { hasText: "240" }).waitFor();
+    network(false);
+    await page.locator(".count", { hasText: "241" }).waitFor();
+    await page.locator(".connection-live").waitFor();
+    await change("DELETE");
+    await page.locator(".count", { hasText: "240" }).waitFor();
+    await close(page);
+    for (const each of sockets) each.destroy();
+    await new Promise((over) => proxy.close(over));
+  });
+
   test("connects anew after the machine slept", async () => {
     const page = await open("/", { clock: true });
     await ready(page);
@@ -502,12 +555,39 @@ describe("the server", () => {
     const headers = (await page.request.get(`${origin}/`)).headers();
     assert.match(headers["content-security-policy"], /default-src 'none'.*script-src 'self'/);
     await close(page);
+    const other = await openOtherSite(browser);
+    await other.page.goto(other.url);
+    const failures = [];
+    other.page.on("requestfailed", (request) => failures.push(request.failure().errorText));
+    const seen = await other.page.evaluate(async (at) => {
+      const read = await fetch(`${at}/api/v1/summary`).then((answer) => `read ${answer.status}`, () => "refused");
+      const unread = await fetch(`${at}/api/v1/summary`, { mode: "no-cors" }).then((answer) => answer.type, () => "refused");
+      const stream = await new Promise((over) => {
+        const source = new EventSource(`${at}/api/v1/stream`);
+        source.onopen = () => over("open");
+        source.onerror = () => over("refused");
+      });
+      return { read, stream, unread };
+    }, origin);
+    assert.deepEqual(seen, { read: "refused", stream: "refused", unread: "refused" });
+    for (const deadline = Date.now() + PATIENCE_MS; failures.length < 3 && Date.now() < deadline; ) await other.page.waitForTimeout(50); // they are told late
+    assert.deepEqual(failures, ["net::ERR_FAILED", "net::ERR_BLOCKED_BY_RESPONSE.NotSameOrigin", "net::ERR_FAILED"], "by the headers of the answer");
+    await other.close();
+  });
+
+  test("is in no frame of another site", async () => {
+    const other = await openOtherSite(browser, `<iframe src="${origin}/"></iframe>`);
+    const [refused] = await Promise.all([other.page.waitForEvent("requestfailed"), other.page.goto(other.url)]);
+    assert.deepEqual([refused.url(), refused.failure().errorText], [`${origin}/`, "net::ERR_BLOCKED_BY_RESPONSE"]);
+    await other.close();
+  });
+
+  test("does not answer under a name that an attacker gives to this machine", async () => {
     const context = await browser.newContext();
-    const other = await context.newPage();
-    await other.route("http://other.example/", (route) => route.fulfill({ contentType: "text/html", body: "<title>other</title>" }));
-    await other.goto("http://other.example/");
-    const read = await other.evaluate((url) => fetch(url).then((answer) => `read ${answer.status}`, () => "refused"), `${origin}/api/v1/summary`);
-    assert.equal(read, "refused");
+    const page = await context.newPage();
+    const answer = await page.goto(`http://attacker.example:${new URL(origin).port}/`);
+    assert.equal(answer.status(), 421);
+    assert.equal(await page.evaluate(() => fetch("/api/v1/summary").then((got) => got.status)), 421);
     await context.close();
   });
 });

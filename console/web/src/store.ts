@@ -93,7 +93,7 @@ function takeDelta(next: Delta) {
   if (next.rows.length > 0 || next.gone.length > 0) nodesVersion.value += 1;
 }
 
-const SILENCE_MS = 40_000; // the server sends at least a comment each 15 s; the browser does not show comments
+const SILENCE_MS = 40_000; // the server sends at least a ping each 15 s
 const RETRY_MS = 2_000;
 
 // EventSource resumes by itself with Last-Event-ID. After a refusal (the console restarted) it gives up: then a new one
@@ -101,11 +101,13 @@ const RETRY_MS = 2_000;
 // A stream that is refused may mean that the session is over: `refused` finds out.
 export function connect(refused: () => void) {
   let source: EventSource | null = null;
+  let heard = 0; // or opened
   const received = () => {
-    lastFrame.value = Date.now();
+    heard = lastFrame.value = Date.now();
     connection.value = "live";
   };
   const open = () => {
+    heard = Date.now();
     source = new EventSource("/api/v1/stream");
     source.addEventListener("snapshot", (event) => {
       takeSnapshot(JSON.parse((event as MessageEvent<string>).data) as Snapshot);
@@ -114,6 +116,9 @@ export function connect(refused: () => void) {
     source.addEventListener("delta", (event) => {
       takeDelta(JSON.parse((event as MessageEvent<string>).data) as Delta);
       received();
+    });
+    source.addEventListener("ping", () => {
+      if (lastFrame.value > 0) received();
     });
     source.addEventListener("open", () => {
       if (lastFrame.value > 0) received();
@@ -126,16 +131,13 @@ export function connect(refused: () => void) {
     });
   };
   open();
-  // After a sleep of the laptop the old connection may look open for minutes.
-  let before = Date.now();
+  // After a sleep of the laptop, or in a network that drops packets, the old connection may look open for minutes.
   setInterval(() => {
-    const now = Date.now();
-    if (now - before > SILENCE_MS) {
+    if (Date.now() - heard > SILENCE_MS && source?.readyState !== EventSource.CLOSED) {
       source?.close();
-      connection.value = "lost";
+      connection.value = lastFrame.value > 0 ? "lost" : "connecting";
       open();
     }
-    before = now;
     tick.value += 1;
   }, 1000);
 }
