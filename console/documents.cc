@@ -287,7 +287,6 @@ std::optional<std::string> pool_document(View& view, std::string_view name, base
   json.member("schema", kSchema);
   json.key("pool");
   write_pool(json, view, *pool, now);
-  json.key("orders");
   write_pool_orders(json, view, pool->name, now);
   json.key("week");
   if (view.known().settings) {

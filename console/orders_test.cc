@@ -79,6 +79,23 @@ TEST_F(ConsoleOrders, SwitchesNodesAndAPoolOffAndOnAgain) {
   EXPECT_EQ(post(R"({"verb":"off","scope":"node","nodes":["nowhere"],"reason":"r"})", "5").status, 404);
 }
 
+TEST_F(ConsoleOrders, CountsTheNodesWhoseOrdersDoNotFitIntoTheList) {
+  constexpr int kNodes = 203;  // the list has 200 orders at most
+  live(config_with("web"));
+  for (int i = 0; i < kNodes; ++i) node(cat("n", i).c_str(), R"("labels":{"pool":"web"})");
+  serve();
+  EXPECT_EQ(number(read_api("/api/v1/pools/web"), "ordersLeftOff"), 0);
+  for (int i = 0; i < kNodes; ++i) {
+    const auto answer =
+        post(cat(R"({"verb":"observe","scope":"node","nodes":["n)", i, R"("],"reason":"disk )", i, "\"}"), cat(i));
+    ASSERT_EQ(answer.status, 202) << answer.body;
+  }
+  net::testing::run_for(loop, clock, 2s);
+  const Json detail = read_api("/api/v1/pools/web");
+  EXPECT_EQ(detail.member("orders")->as_array().size(), 200u);
+  EXPECT_EQ(number(detail, "ordersLeftOff"), 3);
+}
+
 TEST_F(ConsoleOrders, ListsTheOrdersOfAPool) {
   live(config_with("web"));
   for (const char* name : {"a", "b"}) node(name, R"("labels":{"pool":"web"})");
@@ -108,6 +125,10 @@ TEST_F(ConsoleOrders, ListsTheOrdersOfAPool) {
   clock.advance(601s);
   net::testing::run_for(loop, clock, 2s);
   EXPECT_EQ(read_api("/api/v1/pools/web").member("orders")->as_array().size(), 2u) << "an order that ended is gone";
+  node("c", R"("labels":{"pool":"web","tidemark.io/state":"off"})");
+  net::testing::run_for(loop, clock, 2s);
+  const Json last = read_api("/api/v1/pools/web").member("orders")->as_array().back();
+  EXPECT_TRUE(last.member("at")->is_null()) << "a label has no time: " << last.dump();
 }
 
 TEST_F(ConsoleOrders, PreviewShowsTheWorkAndWritesNothing) {

@@ -299,6 +299,21 @@ void write_yarn_of_node(JsonWriter& json, const kube::Node& node) {
   } else {
     json.null();
   }
+  json.key("reclaim");
+  if (found->offer) {
+    json.begin_array();
+    for (const model::Reclaim& each : found->offer->reclaim) {
+      json.begin_object();
+      json.member("class", each.work_class);
+      json.member("cpu", each.amount.cpu.value);
+      json.member("memory", each.amount.memory.value);
+      json.member("reason", each.reason);
+      json.end_object();
+    }
+    json.end_array();
+  } else {
+    json.null();
+  }
   json.end_object();
 }
 

@@ -44,18 +44,24 @@ StateOrder as_ordered(StateOrder order) {
   return order;
 }
 
-void add_node(std::vector<OrderOfPool>& to, std::string_view name, const StateMark& mark, base::WallTime now) {
+// false: the list is full, so an order of the node is left off.
+bool add_node(std::vector<OrderOfPool>& to, std::string_view name, const StateMark& mark, base::WallTime now) {
+  bool complete = true;
   std::vector<OrderOfPool> own;
   add_mark(own, "node", mark, 0, now);
   for (OrderOfPool& each : own) {
     each.order = as_ordered(std::move(each.order));
     const auto same = std::ranges::find_if(
         to, [&](const OrderOfPool& other) { return other.in_force == each.in_force && other.order == each.order; });
-    if (same == to.end() && to.size() >= kPoolOrdersMax) continue;
+    if (same == to.end() && to.size() >= kPoolOrdersMax) {
+      complete = false;
+      continue;
+    }
     OrderOfPool& into = same == to.end() ? to.emplace_back(std::move(each)) : *same;
     ++into.nodes;
     if (into.names.size() < kOrderNamesMax) into.names.emplace_back(name);
   }
+  return complete;
 }
 
 void write_texts(base::JsonWriter& json, std::string_view key, const std::vector<std::string>& texts) {
@@ -74,7 +80,8 @@ void write_order(base::JsonWriter& json, const OrderOfPool& each) {
   json.member("evict", each.order.evict);
   json.member("by", each.order.by);
   json.member("reason", each.order.why);
-  json.member("at", seconds(each.order.since));
+  // An order that is only a label has no time.
+  seconds_member(json, "at", each.order.since == base::WallTime{} ? std::nullopt : std::optional(each.order.since));
   seconds_member(json, "until", each.order.until);
   json.member("inForce", each.in_force);
   json.end_object();
@@ -83,19 +90,20 @@ void write_order(base::JsonWriter& json, const OrderOfPool& each) {
 }  // namespace
 
 void write_pool_orders(base::JsonWriter& json, View& view, std::string_view pool, base::WallTime now) {
+  json.key("orders");
   const auto& ordered = view.settings().ordered();
   if (!view.known().settings || !ordered) {
-    json.null();
+    json.null().member("ordersLeftOff", 0);
     return;
   }
   std::vector<OrderOfPool> orders, of_nodes;
-  std::int64_t nodes = 0;
+  std::int64_t nodes = 0, left_off = 0;
   for (const auto& [name, row] : view.rows()) {
     const kube::Node* node = row.pool == pool ? view.node(name) : nullptr;
     if (node == nullptr) continue;
     ++nodes;
     const policy::state::NodeMarks marks = marks_of(*node);
-    if (marks.node) add_node(of_nodes, name, *marks.node, now);
+    if (marks.node && !add_node(of_nodes, name, *marks.node, now)) ++left_off;
   }
   if (ordered->cluster) add_mark(orders, "cluster", *ordered->cluster, nodes, now);
   if (const StateMark* mark = ordered->pool(pool)) add_mark(orders, "pool", *mark, nodes, now);
@@ -104,6 +112,7 @@ void write_pool_orders(base::JsonWriter& json, View& view, std::string_view pool
     for (const OrderOfPool& each : *list) write_order(json, each);
   }
   json.end_array();
+  json.member("ordersLeftOff", left_off);
 }
 
 }  // namespace tidemark::console

@@ -9,8 +9,9 @@
 
 namespace tidemark::console {
 
-// An array, the widest scope first; null if the stored orders cannot be read. The same order for several nodes is one
-// element. Orders that have ended are left out.
+// Writes the member orders: an array, the widest scope first; null if the stored orders cannot be read. The same order
+// for several nodes is one element. Orders that have ended are left out. The member ordersLeftOff counts the nodes with
+// orders of their own that did not fit into the list.
 void write_pool_orders(base::JsonWriter& json, View& view, std::string_view pool, base::WallTime now);
 
 }  // namespace tidemark::console

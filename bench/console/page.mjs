@@ -80,8 +80,9 @@ async function load(times) {
     took.push(await page.evaluate(awaitMap, NODES));
     await page.locator(".uplot canvas").waitFor(); // the last file that the page loads
     const sum = async (files) => (await Promise.all(files.map((each) => each.request.sizes()))).reduce((before, each) => before + each.responseBodySize, 0);
-    bytes = await sum(page.files.filter((each) => /\/($|assets\/(app|style)-)/.test(each.path)));
-    all = await sum(page.files);
+    const first = page.files.filter((each) => !/\/assets\/further-/.test(each.path)); // the other pages are loaded behind it
+    bytes = await sum(first.filter((each) => /\/($|assets\/(app|chunk|style)-)/.test(each.path)));
+    all = await sum(first);
     await page.context().close();
   }
   return { took, bytes, all };

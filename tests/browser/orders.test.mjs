@@ -69,6 +69,7 @@ async function states() {
   const { columns } = await (await fetch(new URL("api/v1/nodes?columns=name,state,tasks,cpuOffered", CONSOLE))).json();
   return columns;
 }
+const focused = (page) => page.evaluate(() => document.activeElement.tagName);
 const dialog = (page) => page.locator("dialog.order-dialog");
 
 describe("off with proof", () => {
@@ -144,6 +145,9 @@ describe("off with proof", () => {
     await dialog(page).locator(".step.done", { hasText: "Proof: on 8 of 8 nodes" }).waitFor();
     await page.keyboard.press("Escape");
     await dialog(page).locator("h2").waitFor({ state: "detached" });
+    const orders = page.locator(".card", { has: page.locator("h2", { hasText: "Orders" }) });
+    await orders.locator("tbody tr", { hasText: /off with eviction\s+this pool\s+8\s+✓ in force\s+\d+ s ago\s+until the next order\s+.+\s+planned work/ }).waitFor();
+    await accessible(page, "the orders of a pool");
     const found = await states();
     found.name.forEach((name, i) => assert.equal(found.state[i], name.includes("web") ? "off" : "on", name));
     await close(page);
@@ -273,6 +277,11 @@ describe("the console in a cluster", () => {
     await page.reload();
     await page.getByRole("button", { name: "Off…" }).waitFor();
     await screenshot(page, "in-cluster");
+    await page.getByRole("link", { name: "Platform" }).click();
+    await page.getByText(/Certificate of this console:\s*◆.*\(2 d\)/).waitFor();
+    const times = page.locator(".card", { has: page.locator("h2", { hasText: "Answers of the API server" }) });
+    assert.match(await times.locator("tbody").innerText(), /get\s+\d+\s+≤ [\d,]+ ms\s+≤ [\d,]+ ms/);
+    await screenshot(page, "platform");
     await page.getByRole("button", { name: "Log out" }).click();
     await page.getByRole("heading", { name: "Log in to Tidemark" }).waitFor();
     assert.deepEqual(await page.context().cookies(), []);
@@ -326,10 +335,25 @@ describe("joining", () => {
     await fresh();
     const page = await open("/join");
     const row = (name) => page.locator("tbody tr", { hasText: name });
-    for (const name of ["browser-web-7", "browser-web-8"]) await row(name).getByRole("checkbox").check();
-    await page.getByRole("button", { name: "Pool…" }).click();
-    await dialog(page).getByLabel("Pool").selectOption("database");
-    await dialog(page).getByRole("button", { name: "Next" }).click();
+    for (const name of ["browser-web-7", "browser-web-8"]) {
+      await row(name).getByRole("checkbox").focus();
+      await page.keyboard.press("Space");
+    }
+    const pool = page.getByRole("button", { name: "Pool…" });
+    await pool.focus();
+    await page.keyboard.press("Enter");
+    await dialog(page).locator("option", { hasText: "night" }).waitFor({ state: "attached" });
+    assert.equal(await focused(page), "H2", "the focus goes into the dialog");
+    await page.keyboard.press("Escape");
+    await dialog(page).locator("h2").waitFor({ state: "detached" });
+    assert.equal(await pool.evaluate((button) => button === document.activeElement), true, "the focus returns");
+    await page.keyboard.press("Enter");
+    await dialog(page).locator("option", { hasText: "night" }).waitFor({ state: "attached" });
+    await page.keyboard.press("Tab");
+    await page.keyboard.type("database");
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter");
     await dialog(page).getByText('would be in pool "web"').first().waitFor();
     assert.equal(await dialog(page).getByRole("button", { name: "Set the label" }).isDisabled(), true);
     await dialog(page).getByLabel("Pool").selectOption("night");
@@ -388,13 +412,20 @@ describe("offline work", () => {
   test("one task is ended in two steps, and counted with the core-hours that it loses", async () => {
     await fresh();
     const page = await open("/offline?phase=running");
-    await page.getByRole("button", { name: "End task task-browser-web-1", exact: true }).click();
+    await page.getByRole("button", { name: "End task task-browser-web-1", exact: true }).focus();
+    await page.keyboard.press("Enter");
     await dialog(page).getByText("The API server would evict the pod").waitFor();
     await accessible(page, "the end of a task");
     assert.equal((await states()).tasks.reduce((sum, each) => sum + each, 0), 12, "a dry run ends nothing");
-    await dialog(page).getByRole("button", { name: "End task", exact: true }).click();
+    assert.equal(await focused(page), "H2", "the focus goes into the dialog");
+    await page.keyboard.press("/");
+    assert.equal(await page.locator("dialog[open]").count(), 1, "keys of the page have no meaning there");
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter");
     await dialog(page).getByText("The API server accepted").waitFor();
-    await dialog(page).getByRole("button", { name: "Close" }).click();
+    await page.keyboard.press("Escape");
+    await dialog(page).locator("h2").waitFor({ state: "detached" });
     await page.locator(".count", { hasText: /^11 of 11/ }).waitFor();
     const { classes } = await (await fetch(new URL("api/v1/offline", CONSOLE))).json();
     assert.ok(classes.find((each) => each.name === "spark").evicted >= 1);

@@ -187,12 +187,28 @@ describe("other pages", () => {
     await close(page);
   });
 
-  test("pools show their line, and a pool its week", async () => {
+  test("the node page shows what YARN is offered and holds there, and what is unknown or contested", async () => {
+    const page = await open("/nodes/database-024");
+    const yarn = page.locator(".card", { has: page.locator("h2", { hasText: /^YARN$/ }) });
+    await yarn.locator("tbody tr", { hasText: "spark" }).filter({ hasText: /2\.00\s+4\.0 GiB/ }).waitFor();
+    await yarn.getByText(/another program set the total.*TM-YARN-011/).waitFor();
+    assert.match(await yarn.innerText(), /database-024:45454[\s\S]*YARN containers\s+Unknown: this console was given no record/);
+    await page.goto(`${origin}/nodes/database-018`);
+    await yarn.getByText("What YARN holds is unknown").waitFor();
+    await page.goto(`${origin}/nodes/web-101`);
+    await page.locator(".waterfall").waitFor();
+    assert.equal(await yarn.count(), 0, "YARN has nothing to do with this node");
+    await close(page);
+  });
+
+  test("pools show their line, and a pool its week and its orders", async () => {
     const page = await open("/pools");
     await page.locator("h2 a", { hasText: "web" }).click();
     await page.locator("h1", { hasText: "web" }).waitFor();
     await page.locator(".uplot canvas").first().waitFor();
     assert.match(await page.locator(".changes").innerText(), /night \(open\)/);
+    const orders = page.locator(".card", { has: page.locator("h2", { hasText: "Orders" }) });
+    assert.match(await orders.locator("tbody tr").innerText(), /off\s+web-005\s+1\s+✓ in force\s+unknown\s+until the next order\s+label tidemark.io\/state/);
     const day = page.locator(".card", { has: page.locator("h2", { hasText: "The last day" }) });
     await day.locator(".uplot canvas").waitFor();
     const history = await (await fetch(`${origin}/api/v1/history?pool=web`)).json();
@@ -476,11 +492,52 @@ describe("a page that loses the console", () => {
   });
 });
 
+describe("the code of other pages", () => {
+  test("is loaded behind the first page, so that they open without the console", async () => {
+    const page = await open("/");
+    await Promise.all([page.waitForResponse(/assets\/further-/), ready(page)]);
+    await page.context().setOffline(true);
+    await page.getByRole("link", { name: "Platform" }).click();
+    await page.locator("h1", { hasText: "Platform" }).waitFor();
+    await page.getByRole("alert").filter({ hasText: "Cannot show this" }).waitFor();
+    await page.context().setOffline(false);
+    await page.locator("table", { hasText: "tidemark-agent-2" }).waitFor();
+    page.problems = page.problems.filter((each) => !/ERR_INTERNET_DISCONNECTED/.test(each));
+    await close(page);
+  });
+
+  test("may be missing: the page says so and can be loaded again", async () => {
+    const page = await open("/");
+    await page.route(/assets\/further-/, (route) => route.abort());
+    await page.goto(`${origin}/platform`);
+    await page.getByRole("alert").filter({ hasText: "Cannot show this" }).waitFor();
+    await page.unroute(/assets\/further-/);
+    await page.getByRole("button", { name: "Load the page again" }).click();
+    await page.locator("h1", { hasText: "Platform" }).waitFor();
+    page.problems = page.problems.filter((each) => !/ERR_FAILED/.test(each));
+    await close(page);
+  });
+});
+
+describe("an answer that stays away", () => {
+  test("is shown as old, with its age and why", async () => {
+    const page = await open("/pools");
+    await page.locator("h2 a", { hasText: "web" }).waitFor();
+    await page.route("**/api/v1/pools", (route) => route.fulfill({ status: 503, contentType: "application/problem+json", body: JSON.stringify({ type: "about:blank", title: "t", status: 503, detail: "too busy" }) }));
+    await page.locator(".warnings", { hasText: /api\/v1\/pools has not answered for \d+ s.*too busy/ }).waitFor();
+    assert.equal(await page.locator("h2 a", { hasText: "web" }).count(), 1);
+    await page.unroute("**/api/v1/pools");
+    await page.locator(".warnings p").waitFor({ state: "detached" });
+    page.problems = page.problems.filter((each) => !/503/.test(each));
+    await close(page);
+  });
+});
+
 describe("both languages and themes", () => {
   for (const dark of [false, true]) {
     for (const locale of ["en-GB", "zh-CN"]) {
       test(`axe finds nothing: ${locale}, ${dark ? "dark" : "light"}`, async () => {
-        for (const path of ["/", "/?view=table", "/nodes/web-100", "/pools", "/pools/web", "/offline", "/online", "/online?workload=shop/Deployment/web", "/decisions?range=all", "/settings", "/calendar?pool=database", "/platform", "/yarn", "/spark", "/join"]) {
+        for (const path of ["/", "/?view=table", "/nodes/web-100", "/nodes/database-024", "/pools", "/pools/web", "/offline", "/online", "/online?workload=shop/Deployment/web", "/decisions?range=all", "/settings", "/calendar?pool=database", "/platform", "/yarn", "/spark", "/join"]) {
           const page = await open(path, { locale, dark });
           await page.locator(".card").first().waitFor();
           if (/online|decisions|settings|calendar|platform|yarn|join/.test(path)) await page.locator("table:visible").first().waitFor();
@@ -536,7 +593,7 @@ describe("both languages and themes", () => {
   });
 
   test("nothing is wider than a screen of 320 px", async () => {
-    for (const path of ["/", "/?view=table", "/nodes/web-100", "/pools/web", "/offline", "/online", "/online?workload=shop/Deployment/web", "/decisions?range=all", "/settings", "/calendar?pool=database", "/platform", "/yarn", "/spark", "/join"]) {
+    for (const path of ["/", "/?view=table", "/nodes/database-024", "/pools/web", "/offline", "/online", "/online?workload=shop/Deployment/web", "/decisions?range=all", "/settings", "/calendar?pool=database", "/platform", "/yarn", "/spark", "/join"]) {
       const page = await open(path, { width: 320, height: 700 });
       await page.locator(".card").first().waitFor();
       if (path === "/") await ready(page);

@@ -1,4 +1,5 @@
 // Reads of the API, repeated while a page is open.
+import { signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import type { Problem, Unknown } from "@api";
 
@@ -48,21 +49,36 @@ export function known<T extends object>(answer: T | Unknown | null): { value: T 
   return "unknown" in answer ? { value: null, why: String(answer.unknown) } : { value: answer as T, why: null };
 }
 
+// Reads that fail while an earlier answer is shown: since when, in milliseconds, and why.
+export const unanswered = signal<ReadonlyMap<string, { since: number; why: string }>>(new Map());
+function setUnanswered(path: string, why: string | null) {
+  const before = unanswered.value.get(path);
+  if (why === null ? !before : before?.why === why) return;
+  const next = new Map(unanswered.value);
+  if (why === null) next.delete(path);
+  else next.set(path, { since: before?.since ?? Date.now(), why });
+  unanswered.value = next;
+}
+
 export type Loaded<T> = { value: T | null; error: string | null; at: number };
 
 // What `path` answers, read again each `every` ms. The last good answer stays while a later read fails.
 export function useRead<T>(path: string, every: number, headers?: Record<string, string>): Loaded<T> {
   const [loaded, setLoaded] = useState<Loaded<T> & { path: string }>({ value: null, error: null, at: 0, path });
   useEffect(() => {
+    let answered = false;
     const abort = new AbortController();
     let timer: ReturnType<typeof setTimeout>;
     const next = async () => {
       try {
         const value = await read<T>(path, abort.signal, headers);
         setLoaded({ value, error: null, at: Date.now(), path });
+        answered = true;
+        setUnanswered(path, null);
       } catch (error) {
         if (abort.signal.aborted) return;
         setLoaded((before) => ({ ...before, error: (error as Error).message, path }));
+        if (answered) setUnanswered(path, (error as Error).message);
       }
       if (!abort.signal.aborted) timer = setTimeout(next, document.hidden ? every * 5 : every);
     };
@@ -70,6 +86,7 @@ export function useRead<T>(path: string, every: number, headers?: Record<string,
     void next();
     return () => {
       abort.abort();
+      setUnanswered(path, null);
       clearTimeout(timer);
     };
   }, [path, every, headers]);

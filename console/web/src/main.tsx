@@ -1,30 +1,26 @@
 // The frame of the page: header, navigation, warnings about data that cannot be read, and the page of the path.
-import { render, type ComponentType } from "preact";
+import { render } from "preact";
 import { useEffect } from "preact/hooks";
-import { signal } from "@preact/signals";
-import { ChangeDialog, change } from "./change";
+import { effect, signal } from "@preact/signals";
+import { unanswered } from "./api";
 import { duration, language, setLanguage, t, type Key } from "./i18n";
 import { LoginForm, askSession, keepSession, logOut, mustLogIn, session } from "./login";
-import { OrderDialog, asked, listenToOrderKey } from "./orders";
-import { Calendar } from "./pages/calendar";
-import { Decisions } from "./pages/decisions";
-import { Join } from "./pages/join";
-import { NodePage } from "./pages/node";
+import { OrderDialog, listenToOrderKey } from "./orders";
 import { Now } from "./pages/now";
-import { Offline } from "./pages/offline";
-import { Online } from "./pages/online";
-import { Platform } from "./pages/platform";
-import { PoolPage, Pools } from "./pages/pools";
-import { Settings } from "./pages/settings";
-import { Spark } from "./pages/spark";
-import { Yarn } from "./pages/yarn";
-import { Title } from "./parts";
-import { FURTHER, path, startRouter, type Further } from "./router";
+import { Failure, Title, isDialogOpen } from "./parts";
+import { FURTHER, path, startRouter } from "./router";
 import { Search, searching } from "./search";
-import { EndDialog } from "./task_end";
-import { connect, connection, lastFrame, summary, tick } from "./store";
+import { connect, connection, lastFrame, nodesVersion, summary, tick } from "./store";
 
-const FURTHER_PAGES: Record<Further, ComponentType> = { "/online": Online, "/yarn": Yarn, "/spark": Spark, "/decisions": Decisions, "/settings": Settings, "/calendar": Calendar, "/join": Join, "/platform": Platform };
+// The other pages, once they are loaded, or why they cannot be.
+const further = signal<typeof import("./further") | { failed: string } | null>(null);
+async function loadFurther() {
+  try {
+    further.value = await import("./further");
+  } catch (error) {
+    further.value = { failed: (error as Error).message };
+  }
+}
 
 type Theme = "light" | "dark";
 const storedTheme = localStorage.getItem("tidemark-theme");
@@ -41,11 +37,14 @@ function setTheme(next: Theme) {
 const SILENT_SECONDS = 15; // an API server that misses one watch is no news
 
 function Warnings() {
+  tick.value;
   const sources = summary.value?.sources ?? [];
   const lines: string[] = [];
   if (connection.value === "lost") {
-    tick.value;
     lines.push(t("lost", { age: duration((Date.now() - lastFrame.value) / 1000) }));
+  }
+  if (connection.value === "live") {
+    for (const [path, { since, why }] of unanswered.value) lines.push(t("unanswered", { path: path.replace(/\?.*/, ""), age: duration((Date.now() - since) / 1000), why }));
   }
   for (const source of sources) {
     const kind = t(`source_${source.name}` as Key);
@@ -121,14 +120,27 @@ function Header() {
 
 function Page() {
   const here = path.value;
-  const [, kind, name] = here.split("/");
   if (here === "/" || here === "/nodes") return <Now />;
+  const loaded = further.value;
+  if (loaded === null) return <p class="note">{t("loading")}</p>;
+  if ("failed" in loaded) {
+    return (
+      <>
+        <Failure error={loaded.failed} />
+        <p>
+          <button type="button" class="order" onClick={() => location.reload()}>
+            {t("reload")}
+          </button>
+        </p>
+      </>
+    );
+  }
+  const { NodePage, PoolPage } = loaded;
+  const [, kind, name] = here.split("/");
   if (kind === "nodes" && name) return <NodePage key={name} name={decodeURIComponent(name)} />;
-  if (here === "/pools") return <Pools />;
   if (kind === "pools" && name) return <PoolPage key={name} name={decodeURIComponent(name)} />;
-  if (here === "/offline") return <Offline />;
-  const Further = FURTHER_PAGES[here as Further];
-  if (Further) return <Further />;
+  const Found = loaded.pageOf(here);
+  if (Found) return <Found />;
   return (
     <>
       <Title>Tidemark</Title>
@@ -157,8 +169,7 @@ function App() {
       </main>
       <Search />
       <OrderDialog />
-      <ChangeDialog />
-      <EndDialog />
+      {further.value && "Dialogs" in further.value && <further.value.Dialogs />}
     </>
   );
 }
@@ -166,7 +177,7 @@ function App() {
 window.addEventListener("keydown", (event) => {
   const target = event.target as HTMLElement;
   if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
-  if (/^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName) || searching.value || asked.value || change.value) return;
+  if (/^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName) || isDialogOpen()) return;
   event.preventDefault();
   searching.value = true;
 });
@@ -174,3 +185,12 @@ listenToOrderKey();
 startRouter();
 keepSession(() => connect(() => void askSession()));
 render(<App />, document.getElementById("app")!);
+// The first page has the network and the processor for itself; then the others are loaded, before a click needs them.
+const FURTHER_AFTER_MS = 500;
+let furtherAsked = false;
+effect(() => {
+  const first = path.value === "/" || path.value === "/nodes";
+  if (furtherAsked || (first && nodesVersion.value === 0)) return;
+  furtherAsked = true;
+  setTimeout(() => void loadFurther(), first ? FURTHER_AFTER_MS : 0);
+});

@@ -5,9 +5,8 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Eviction, NodeLeft, NodeRow, Order, OrderAnswer, OrderRequest, Preview } from "@api";
 import { Refused, read, send, tryOut } from "./api";
-import { change } from "./change";
 import { age, amountWithUnit, bytes, cores, number, serverNow, t, type Key } from "./i18n";
-import { Card, Words } from "./parts";
+import { Card, Words, isDialogOpen } from "./parts";
 import { nodePath } from "./router";
 import { evictions, nodes, summary, tick } from "./store";
 
@@ -15,7 +14,7 @@ export type Target = { scope: "cluster"; workClass?: string } | { scope: "pool";
 type Verb = OrderRequest["verb"];
 type Asked = { verb: Verb; target: Target; evict: boolean; reason: string };
 
-export const asked = signal<Asked | null>(null);
+const asked = signal<Asked | null>(null);
 
 const PREVIEW_DELAY_MS = 250;
 const POLL_MS = 1000;
@@ -91,7 +90,7 @@ export function useOrderKey(target: Target) {
 export function listenToOrderKey() {
   window.addEventListener("keydown", (event) => {
     if (!event.altKey || event.ctrlKey || event.metaKey || event.code !== "KeyO") return;
-    if (!ofPage || asked.value || change.value || summary.value?.readOnly !== false) return;
+    if (!ofPage || isDialogOpen() || summary.value?.readOnly !== false) return;
     event.preventDefault();
     ask("off", ofPage);
   });

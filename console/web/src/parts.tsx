@@ -139,3 +139,8 @@ export function Words({ text }: { text: string }) {
 export function Title({ children }: { children: ComponentChildren }) {
   return <h1 tabIndex={-1}>{children}</h1>;
 }
+
+// Keys of the page have no meaning while a dialog is open.
+export function isDialogOpen(): boolean {
+  return document.querySelector("dialog[open]") !== null;
+}

@@ -1,6 +1,5 @@
 // Texts of the page Spark.
 export const sparkEn = {
-  spark: "Spark",
   sparkTitle: "Spark runs",
   sparkToken: "Your token of the gateway",
   sparkTokenUse: "Show runs",
@@ -35,7 +34,6 @@ export const sparkEn = {
 };
 
 export const sparkZh: Record<keyof typeof sparkEn, string> = {
-  spark: "Spark",
   sparkTitle: "Spark 作业",
   sparkToken: "您在网关的令牌",
   sparkTokenUse: "显示作业",

@@ -1,10 +1,5 @@
 // Texts of the pages about work: offline and online.
 export const workEn = {
-  gainToday: "Gain today",
-  gainHours: "{n} core-hours of offline work",
-  gainSince: "since {time}",
-  gainUnknown: "Unknown: no node has a fresh report yet.",
-  scopeClass: "class {name} in the whole cluster",
   available: "Available",
   availableHelp: "Offered and not sold, on nodes that sell to the class",
   abnormal: "Abnormal",
@@ -23,7 +18,6 @@ export const workEn = {
   classOffLabel: "Switch class {name} off",
   classOnLabel: "Switch class {name} on",
   offOnNodes: "off on {n} nodes",
-  classOffHelp: "No node sells to this class any more. Running tasks continue.",
   endTask: "End…",
   endTaskLabel: "End task {name}",
   endTitle: "End task {name}",
@@ -44,7 +38,6 @@ export const workEn = {
   recordKey: "CPU in cores: use of all work, of offline work, and the limit of offline work (dashed).",
   recordHeld: "Waited or was limited",
   recordWaited: "{task}: at most {share} of the time",
-  onlineServices: "Online services",
   onlineTitle: "Online services",
   byBusiness: "By business",
   noBusiness: "without business",
@@ -83,11 +76,6 @@ export const workEn = {
 };
 
 export const workZh: Record<keyof typeof workEn, string> = {
-  gainToday: "今日收益",
-  gainHours: "离线任务使用 {n} 核时",
-  gainSince: "自 {time} 起",
-  gainUnknown: "未知：尚无节点的最新上报。",
-  scopeClass: "整个集群的类别 {name}",
   available: "可用",
   availableHelp: "向该类别售卖的节点上可售但未售的部分",
   abnormal: "异常",
@@ -106,7 +94,6 @@ export const workZh: Record<keyof typeof workEn, string> = {
   classOffLabel: "关闭类别 {name}",
   classOnLabel: "开启类别 {name}",
   offOnNodes: "在 {n} 个节点上关闭",
-  classOffHelp: "所有节点不再向该类别售卖。正在运行的任务继续。",
   endTask: "结束…",
   endTaskLabel: "结束任务 {name}",
   endTitle: "结束任务 {name}",
@@ -127,7 +114,6 @@ export const workZh: Record<keyof typeof workEn, string> = {
   recordKey: "CPU（核）：全部用量、离线用量，以及离线任务的限制（虚线）。",
   recordHeld: "等待过或被限制过",
   recordWaited: "{task}：最多 {share} 的时间",
-  onlineServices: "在线服务",
   onlineTitle: "在线服务",
   byBusiness: "按业务",
   noBusiness: "无业务",

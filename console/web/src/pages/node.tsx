@@ -1,10 +1,11 @@
 // One node: every term of its offer, its tasks with limits and reasons, what its agent enforces, and its conditions.
+import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
-import type { NodeDetail, NodeRecord, NodeRecords, Task, Unknown } from "@api";
-import { known, useRead } from "../api";
+import type { NodeDetail, NodeRecord, NodeRecords, Task, Unknown, Yarn, YarnContainer, YarnHeld, YarnOfNode } from "@api";
+import { known, useRead, type Loaded } from "../api";
 import { age, amount, amountWithUnit, duration, moment, number, percent, serverNow, t, type Key, type Resource } from "../i18n";
 import { Evictions, OrderButtons, useOrderKey, type Target } from "../orders";
-import { Bar, Card, Choice, Failure, Legend, ReportMark, State, Title, Words, rowBar } from "../parts";
+import { Amount, Bar, Card, Choice, Failure, Legend, ReportMark, State, Title, Words, rowBar } from "../parts";
 import { Plot } from "../plot";
 import { poolPath, query, setQuery } from "../router";
 import { findingsOf, nodeByName, tick } from "../store";
@@ -297,8 +298,8 @@ export function taskColumns(withNode: boolean, withUse: boolean): Column<Task>[]
 }
 
 // What the agent recorded in the last minutes: use beside the limit, and what was held back.
-function RecordCard({ name }: { name: string }) {
-  const { value: answer, error } = useRead<NodeRecords | Unknown>(`/api/v1/past/record?${new URLSearchParams({ node: name })}`, 15_000);
+function RecordCard({ record }: { record: Loaded<NodeRecords | Unknown> }) {
+  const { value: answer, error } = record;
   const { value, why } = known<NodeRecords>(answer);
   const records = value?.records ?? [];
   const series = useMemo(() => {
@@ -342,6 +343,63 @@ function RecordCard({ name }: { name: string }) {
   );
 }
 
+function heldColumns(): Column<YarnHeld>[] {
+  return [
+    { key: "class", title: t("class"), value: (each) => each.class, cell: (each) => each.class || <span class="note">{t("noClass")}</span> },
+    { key: "cpu", title: `${t("heldByYarn")} ${t("cpu")}`, number: true, value: (each) => each.cpu, cell: (each) => <Amount resource="cpu" value={each.cpu} /> },
+    { key: "memory", title: `${t("heldByYarn")} ${t("memory")}`, number: true, value: (each) => each.memory, cell: (each) => <Amount resource="memory" value={each.memory} /> },
+  ];
+}
+
+function containerColumns(): Column<YarnContainer>[] {
+  return [
+    { key: "name", title: t("container"), value: (each) => each.name },
+    { key: "source", title: t("copilot"), value: (each) => each.source },
+    { key: "cpu", title: `${t("used")}: ${t("cpu")}`, number: true, value: (each) => each.cpu, cell: (each) => <Amount resource="cpu" value={each.cpu} /> },
+    { key: "memory", title: `${t("used")}: ${t("memory")}`, number: true, value: (each) => each.memory, cell: (each) => <Amount resource="memory" value={each.memory} /> },
+    { key: "throttled", title: t("throttled"), number: true, value: (each) => each.throttled, cell: (each) => percent(each.throttled, 1000) },
+    { key: "waited", title: t("waitedForCpu"), number: true, value: (each) => each.cpuPressure, cell: (each) => percent(each.cpuPressure, 1000) },
+  ];
+}
+
+// What YARN is offered on this node, what its classes hold, what is contested, and the containers of the last record.
+function YarnCard({ name, yarn, record }: { name: string; yarn: YarnOfNode; record: Loaded<NodeRecords | Unknown> }) {
+  const all = useRead<Yarn>("/api/v1/yarn", 15_000);
+  const own = all.value?.nodes.find((each) => each.node === name);
+  const { value: records, why } = known<NodeRecords>(record.value);
+  const containers = records?.containers ?? null;
+  const limit = records?.records.at(-1)?.limit ?? null;
+  const row = (label: string, value: ComponentChildren) => (
+    <div key={label}>
+      <dt>{label}</dt>
+      <dd>{value}</dd>
+    </div>
+  );
+  const both = (of: { cpu: number; memory: number } | null | undefined) => (of ? `${amountWithUnit("cpu", of.cpu)}, ${amountWithUnit("memory", of.memory)}` : <span class="unknown">{t("unknown")}</span>);
+  return (
+    <Card title="YARN" side={<a href={`/yarn?cluster=${encodeURIComponent(yarn.cluster)}`}>{yarn.cluster || t("unknown")}</a>}>
+      <dl class="facts-list">
+        {row("NodeManager", yarn.nodeManager || <span class="unknown">{t("unknown")}</span>)}
+        {row(t("offered"), both(yarn.offered))}
+        {row(t("confirmedByRm"), both(yarn.confirmed))}
+        {yarn.waiting && row(t("waitingClass"), yarn.waiting)}
+        {yarn.reclaim?.map((each) => row(`${t("yarnReclaim")}: ${each.class || t("noClass")}`, <>{both(each)} <span class="note">[{each.reason}]</span></>))}
+        {own?.drainBy != null && row(t("yarnDrainBy"), moment(own.drainBy))}
+        {row(t("contested"), !own || all.value?.eventsError ? <span class="unknown">{t("unknown")}</span> : own.contestedAt === null ? t("no") : <>{age(own.contestedAt)}: {own.contest}</>)}
+      </dl>
+      {yarn.problem && <p class="failure">{yarn.problem}</p>}
+      {yarn.held === null && <p class="unknown">{t("yarnHeldUnknown")}</p>}
+      {yarn.held?.length === 0 && <p class="note">{t("yarnHeldNone")}</p>}
+      {yarn.held && yarn.held.length > 0 && <Table label={t("yarnHeld")} columns={heldColumns()} rows={yarn.held} rowKey={(each) => each.class} sort="class" />}
+      <h3>{t("containers")}</h3>
+      {containers === null && <p class="unknown">{records ? t("containersUnread") : why ?? record.error ? <Words text={t("recordUnknown", { why: why ?? record.error ?? "" })} /> : t("loading")}</p>}
+      {containers && <p class="note">{t("containersAt", { age: age(containers.at), limit: amountWithUnit("cpu", limit) })}</p>}
+      {containers?.rows.length === 0 && <p class="note">{t("containersNone")}</p>}
+      {containers && containers.rows.length > 0 && <Table label={t("containers")} columns={containerColumns()} rows={containers.rows} rowKey={(each) => `${each.source} ${each.name}`} sort="name" />}
+    </Card>
+  );
+}
+
 // What the doctor found that names this node.
 function DoctorCard({ name }: { name: string }) {
   const found = findingsOf(name);
@@ -361,6 +419,7 @@ function DoctorCard({ name }: { name: string }) {
 
 export function NodePage({ name }: { name: string }) {
   const { value: detail, error } = useRead<NodeDetail>(`/api/v1/nodes/${encodeURIComponent(name)}`, 3000);
+  const record = useRead<NodeRecords | Unknown>(`/api/v1/past/record?${new URLSearchParams({ node: name })}`, 15_000);
   const target: Target = { scope: "node", nodes: [name] };
   useOrderKey(target);
   const row = nodeByName(name) ?? detail?.node;
@@ -418,7 +477,8 @@ export function NodePage({ name }: { name: string }) {
               <Table label={t("tasksOf")} columns={taskColumns(false, true)} rows={detail.tasks} rowKey={(task) => `${task.namespace}/${task.name}`} sort="state" />
             )}
           </Card>
-          <RecordCard name={name} />
+          {detail.yarn && <YarnCard name={name} yarn={detail.yarn} record={record} />}
+          <RecordCard record={record} />
           <Card title={t("agentSays")}>
             {isolation ? (
               <>

@@ -1,6 +1,6 @@
 // The platform: components and versions, leaders, certificates, what the console holds, kernels with what their agents
 // report and what a newer kernel lost; and a bundle of all this for support.
-import type { ComponentPods, KernelFamily, LeaderLease, Platform as PlatformAnswer, Source, TrustedAuthority } from "@api";
+import type { ComponentPods, KernelFamily, LeaderLease, Platform as PlatformAnswer, RequestTimes, Source, TrustedAuthority } from "@api";
 import { signal } from "@preact/signals";
 import { read, useRead } from "../api";
 import { age, duration, moment, number, serverNow, t, type Key } from "../i18n";
@@ -62,7 +62,7 @@ function authorityColumns(): Column<TrustedAuthority>[] {
       title: t("expires"),
       value: (each) => each.until,
       cell: (each) =>
-        each.until === null ? <span class="unknown">{t("unknownWhy", { why: each.problem })}</span> : <Good good={each.until - serverNow() > SOON_SECONDS}>{`${moment(each.until)} (${duration(each.until - serverNow())})`}</Good>,
+        each.until === null ? <span class="unknown">{t("unknownWhy", { why: each.problem })}</span> : until(each.until),
     },
   ];
 }
@@ -74,6 +74,43 @@ function sourceColumns(): Column<Source>[] {
     { key: "silent", title: t("lastAnswer"), value: (each) => each.silentSeconds, cell: (each) => (!each.read ? <span class="unknown">{t("neverRead")}</span> : each.silentSeconds === null ? <Good good>{t("live")}</Good> : <Good good={false}>{t("ago", { age: duration(each.silentSeconds) })}</Good>) },
     { key: "incomplete", title: t("complete"), value: (each) => (each.incomplete ? 0 : 1), cell: (each) => t(each.incomplete ? "no" : "yes") },
   ];
+}
+
+// A time is the upper bound of its bucket; null is longer than the largest bound.
+function millis(each: RequestTimes, value: number | null): string {
+  if (each.requests === 0) return "–";
+  return value === null ? `> ${duration(60)}` : `≤ ${t("ms", { n: number(value) })}`;
+}
+
+function requestColumns(): Column<RequestTimes>[] {
+  return [
+    { key: "verb", title: t("request"), value: (each) => each.verb },
+    { key: "requests", title: t("requestCount"), number: true, value: (each) => each.requests, cell: (each) => number(each.requests) },
+    { key: "p50", title: "p50", number: true, value: (each) => each.p50Millis ?? Infinity, cell: (each) => millis(each, each.p50Millis) },
+    { key: "p99", title: "p99", number: true, value: (each) => each.p99Millis ?? Infinity, cell: (each) => millis(each, each.p99Millis) },
+  ];
+}
+
+function Requests({ requests }: { requests: PlatformAnswer["requests"] }) {
+  return (
+    <Card title={t("requestTimes")} side={requests.since !== null && <span class="note">{t("gainSince", { time: moment(requests.since) })}</span>}>
+      {requests.rows.length === 0 ? <p class="note">{t("requestsNone")}</p> : <Table label={t("requestTimes")} columns={requestColumns()} rows={requests.rows} rowKey={(each) => each.verb} />}
+      <p class="note">{t("requestTimesHelp")}</p>
+    </Card>
+  );
+}
+
+function until(at: number) {
+  return <Good good={at - serverNow() > SOON_SECONDS}>{`${moment(at)} (${duration(at - serverNow())})`}</Good>;
+}
+
+// The end of the certificate that the console serves with.
+function OwnCertificate({ of }: { of: PlatformAnswer["certificate"] }) {
+  return (
+    <p>
+      {t("ownCertificate")}: {of === null ? <span class="note">{t("ownCertificateNone")}</span> : of.until === null ? <span class="unknown">{t("unknown")}</span> : until(of.until)}
+    </p>
+  );
 }
 
 function Kernel({ family }: { family: KernelFamily }) {
@@ -196,6 +233,7 @@ export function Platform() {
           <PartTable title={t("components")} part={value.components} none={t("noComponents")} columns={componentColumns()} rowKey={(each) => `${each.component} ${each.version}`} />
           <PartTable title={t("leaders")} part={value.leases} none={t("noLeases")} columns={leaseColumns()} rowKey={(each) => each.name} />
           <PartTable title={t("certificates")} part={value.authorities} none={t("noAuthorities")} columns={authorityColumns()} rowKey={(each) => each.object} />
+          <Requests requests={value.requests} />
           <Card title={t("kernels")}>
             {value.kernels.length === 0 && <p class="note">{t("none")}</p>}
             {value.kernels.map((family) => (
@@ -206,6 +244,7 @@ export function Platform() {
           <SupportBundle />
           <Card title={t("consoleItself")} side={<span class="note">{value.version}</span>}>
             <Table label={t("consoleItself")} columns={sourceColumns()} rows={summary.value?.sources ?? []} rowKey={(each) => each.name} />
+            <OwnCertificate of={value.certificate} />
           </Card>
         </>
       )}

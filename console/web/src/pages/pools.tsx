@@ -1,6 +1,6 @@
 // Pools: their water lines now, and for one pool the next seven days.
 import { useMemo, useState } from "preact/hooks";
-import type { Budgets, Line, OverrideReport, Pool, PoolDetail, Pools as PoolsAnswer } from "@api";
+import type { Budgets, Line, OverrideReport, Pool, PoolDetail, PoolOrder, Pools as PoolsAnswer } from "@api";
 import { useRead } from "../api";
 import { change } from "../change";
 import { age, amount, amountWithUnit, moment, number, percent, t, type Key, type Resource } from "../i18n";
@@ -8,8 +8,9 @@ import { Uses } from "./now";
 import { Bar, Card, Choice, Failure, State, Title } from "../parts";
 import { Evictions, OrderButtons, useOrderKey, type Target } from "../orders";
 import { Plot } from "../plot";
-import { poolPath } from "../router";
+import { nodePath, poolPath } from "../router";
 import { summary } from "../store";
+import { Table, type Column } from "../table";
 
 function LineText({ line }: { line: Line }) {
   return (
@@ -205,6 +206,53 @@ function Day({ pool }: { pool: string }) {
   );
 }
 
+function OrderScope({ of }: { of: PoolOrder }) {
+  if (of.scope !== "node") return <>{t(of.scope === "cluster" ? "scopeCluster" : "orderOfPool")}</>;
+  return (
+    <span class="names">
+      {of.names.map((name) => (
+        <a key={name} href={nodePath(name)}>
+          {name}
+        </a>
+      ))}
+      {of.nodes > of.names.length && <span>{t("more", { n: number(of.nodes - of.names.length) })}</span>}
+    </span>
+  );
+}
+
+function orderColumns(): Column<PoolOrder>[] {
+  return [
+    { key: "verb", title: t("order"), value: (each) => each.verb, cell: (each) => <>{<State state={each.verb} />}{each.evict && <span class="note"> {t("orderEvicts")}</span>}{each.only.length > 0 && <span class="note"> {each.only.join(", ")}</span>}</> },
+    { key: "scope", title: t("orderFor"), value: (each) => each.scope, cell: (each) => <OrderScope of={each} /> },
+    { key: "nodes", title: t("nodes"), number: true, value: (each) => each.nodes, cell: (each) => number(each.nodes) },
+    {
+      key: "state", title: t("status"), value: (each) => (each.inForce ? 0 : 1),
+      cell: (each) => <span class={`mark ${each.inForce ? "report-fresh" : "report-stale"}`}><span aria-hidden="true">{each.inForce ? "✓" : "◷"}</span> {t(each.inForce ? "orderInForce" : "orderBelow")}</span>,
+    },
+    { key: "at", title: t("orderAt"), value: (each) => each.at, cell: (each) => (each.at === null ? <span class="unknown">{t("unknown")}</span> : <span title={moment(each.at)}>{age(each.at)}</span>) },
+    { key: "until", title: t("orderUntil"), value: (each) => each.until, cell: (each) => (each.until === null ? t("lasts_0") : moment(each.until)) },
+    { key: "by", title: t("by"), value: (each) => each.by, cell: (each) => <span class="wrap">{each.by}</span> },
+    { key: "reason", title: t("reason"), value: (each) => each.reason, cell: (each) => <span class="wrap">{each.reason}</span> },
+  ];
+}
+
+// The orders that the nodes of the pool are under.
+function PoolOrders({ detail }: { detail: PoolDetail }) {
+  const { orders } = detail;
+  return (
+    <Card title={t("poolOrders")}>
+      {orders === null && <p class="unknown">{t("unknown")}</p>}
+      {orders?.length === 0 && <p class="note">{t("poolOrdersNone")}</p>}
+      {orders && orders.length > 0 && <Table label={t("poolOrders")} columns={orderColumns()} rows={orders} rowKey={(each) => JSON.stringify(each)} />}
+      {detail.ordersLeftOff > 0 && (
+        <p class="stopped" role="status">
+          <span aria-hidden="true">◆</span> {t("poolOrdersCut", { n: number(detail.ordersLeftOff), shown: number(orders?.length ?? 0) })}
+        </p>
+      )}
+    </Card>
+  );
+}
+
 const BREAKER_SHAPE: Record<string, string> = { closed: "✓", probation: "◷", open: "■" };
 
 // What evictions may still take of the pool, and whether they stopped it.
@@ -292,6 +340,7 @@ export function PoolPage({ name }: { name: string }) {
         <>
           <PoolCard pool={value.pool} linked={false} />
           <OverrideButtons pool={value.pool} />
+          <PoolOrders detail={value} />
           <Card title={t("week")} side={<p class="states"><span><span class="swatch swatch-line" aria-hidden="true" /> {t("cpu")}</span><span><span class="swatch swatch-dashed" aria-hidden="true" /> {t("memory")}</span></p>}>
             {week ? (
               <>
