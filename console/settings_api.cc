@@ -103,8 +103,8 @@ net::Task<void> SettingsApi::texts(net::HttpExchange& exchange) {
 
 bool SettingsApi::takes(std::string_view method, std::string_view what) {
   if (method == "PUT") return what == "settings/texts";
-  constexpr std::array<std::string_view, 4> kPosts = {"settings/undo", "settings/pause", "settings/resume",
-                                                      "overrides"};
+  constexpr std::array<std::string_view, 5> kPosts = {"settings/undo", "settings/pause", "settings/resume",
+                                                      "settings/text-changes", "overrides"};
   return std::ranges::find(kPosts, what) != kPosts.end() || pool_to_resume(what).has_value();
 }
 
@@ -122,6 +122,8 @@ net::Task<void> SettingsApi::write(net::HttpExchange& exchange, std::string what
     co_await pause(exchange, *std::move(body), std::move(person));
   } else if (what == "settings/resume") {
     co_await resume(exchange, *std::move(body), std::move(person));
+  } else if (what == "settings/text-changes") {
+    change_text_of(exchange, *body);
   } else if (what == "overrides") {
     co_await override_line(exchange, *std::move(body), std::move(person));
   } else {
@@ -170,6 +172,15 @@ net::Task<void> SettingsApi::edit(net::HttpExchange& exchange, std::string body,
   answer["changes"] = changes_json(edited->changes);
   answer["plan"] = *std::move(planned);
   respond_written(exchange, answer, edited->written ? edited->hash : base_hash);
+}
+
+void SettingsApi::change_text_of(net::HttpExchange& exchange, std::string_view body) {
+  auto request = parse_text_change(body);
+  if (!request) return respond_wrong(exchange, request.error());
+  const auto changed = change_text(std::move(request->text), request->changes);
+  if (!changed) return respond_wrong(exchange, {"text", changed.error().message});
+  respond_written(exchange,
+                  Json::object({{"schema", kSchema}, {"text", Json(changed->text)}, {"value", changed->value}}));
 }
 
 net::Task<std::optional<Json>> SettingsApi::plan(net::HttpExchange& exchange, const SettingsTexts& texts,

@@ -42,6 +42,7 @@ class SettingsApi {
 
  private:
   net::Task<void> edit(net::HttpExchange& exchange, std::string body, Person person);
+  static void change_text_of(net::HttpExchange& exchange, std::string_view body);
   net::Task<void> undo(net::HttpExchange& exchange, std::string body, Person person);
   net::Task<void> pause(net::HttpExchange& exchange, std::string body, Person person);
   net::Task<void> resume(net::HttpExchange& exchange, std::string body, Person person);

@@ -249,6 +249,11 @@ TEST_F(ConsoleSettings, RefusesWrongBodiesWithTheField) {
   EXPECT_EQ(field("/api/v1/pools/web/resume", R"({"now":true,"reason":"x"})"), "now");
   EXPECT_EQ(write("/api/v1/pools/web/resume", R"({"reason":"x"})").status, 404) << "no manager stored budgets";
 
+  constexpr std::string_view kChanges = "/api/v1/settings/text-changes";
+  EXPECT_EQ(field(kChanges, R"({"text":"a: 1","changes":[{"at":["a"],"value":2},{"at":[]}]})"), "changes[1].at");
+  EXPECT_EQ(field(kChanges, R"({"text":"a: 1","changes":[{"at":["a",-1]}]})"), "changes[0].at");
+  EXPECT_EQ(field(kChanges, R"({"text":"a: [1","changes":[]})"), "text");
+
   const Json good = edit_of(kColocation, kPools);
   EXPECT_EQ(edit(good, "").status, 428);
   EXPECT_EQ(edit(good, "*").status, 428);
@@ -258,6 +263,17 @@ TEST_F(ConsoleSettings, RefusesWrongBodiesWithTheField) {
   other = good;
   other["texts"][kTidemark]["more.yaml"] = Json("x");
   EXPECT_EQ(body_of(edit(other, etag())).text_at("field"), "texts.tidemark-config.more.yaml");
+}
+
+TEST_F(ConsoleSettings, ChangesATextWithoutStoringIt) {
+  serve();
+  const auto answer =
+      write("/api/v1/settings/text-changes",
+            R"({"text":"# ours\nschema: 1\nmode: enforce\n","changes":[{"at":["mode"],"value":"observe"}]})");
+  ASSERT_EQ(answer.status, 200) << answer.body;
+  EXPECT_EQ(body_of(answer).text_at("text"), "# ours\nschema: 1\nmode: observe\n");
+  EXPECT_EQ(body_of(answer).text_at("value", "mode"), "observe");
+  EXPECT_EQ(stored(kTidemark, "config.yaml"), kPools);
 }
 
 TEST_F(ConsoleSettings, WritesNothingWithoutPerson) {

@@ -16,6 +16,8 @@ using base::cat;
 using base::in_quotes;
 
 constexpr base::Duration kPauseMax = std::chrono::hours(24 * 30);
+constexpr std::size_t kTextChangesMax = 100;
+constexpr std::size_t kTextPlaceMax = 20;  // steps
 constexpr std::int64_t kRevisionMax = std::int64_t{1} << 50;
 
 // The texts of one ConfigMap by key.
@@ -72,12 +74,53 @@ auto parse_with(std::string_view body, const std::array<std::string_view, kCount
   return request;
 }
 
+TextChange read_text_change(Members& members, const std::string& field, const Json& from) {
+  TextChange change;
+  const Json* at = from.member("at");
+  if (at == nullptr || !at->is_array() || at->as_array().empty() || at->as_array().size() > kTextPlaceMax) {
+    members.wrong(field, cat("expected an array of 1 to ", kTextPlaceMax, " keys and indices"));
+    return change;
+  }
+  for (const Json& step : at->as_array()) {
+    if (step.is_string()) {
+      change.at.emplace_back(step.as_string());
+    } else if (step.is_int() && step.as_int() >= 0) {
+      change.at.emplace_back(static_cast<std::size_t>(step.as_int()));
+    } else {
+      members.wrong(field, "expected a key or an index");
+    }
+  }
+  if (const Json* value = from.member("value")) change.value = *value;
+  return change;
+}
+
+std::vector<TextChange> read_text_changes(Members& members, const Json& body) {
+  std::vector<TextChange> out;
+  const Json* changes = body.member("changes");
+  if (changes == nullptr) return out;
+  if (!changes->is_array() || changes->as_array().size() > kTextChangesMax) {
+    members.wrong("changes", cat("expected an array of at most ", kTextChangesMax, " changes"));
+    return out;
+  }
+  for (const Json& each : changes->as_array()) {
+    out.push_back(read_text_change(members, cat("changes[", out.size(), "].at"), each));
+  }
+  return out;
+}
+
 }  // namespace
 
 std::expected<EditRequest, WrongBody> parse_edit(std::string_view body, std::string_view config_name) {
   static constexpr std::array<std::string_view, 3> kMembers = {"texts", "reason", "dryRun"};
   return parse_with(body, kMembers, [&](Members& members, const Json& json) {
     return EditRequest{read_texts(members, json, config_name), read_reason(members), members.flag("dryRun")};
+  });
+}
+
+std::expected<TextChangeRequest, WrongBody> parse_text_change(std::string_view body) {
+  static constexpr std::array<std::string_view, 2> kMembers = {"text", "changes"};
+  return parse_with(body, kMembers, [](Members& members, const Json& json) {
+    return TextChangeRequest{members.text("text"), read_text_changes(members, json)};
   });
 }
 

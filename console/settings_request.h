@@ -9,9 +9,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/clock.h"
 #include "console/body.h"
+#include "console/text_change.h"
 #include "policy/settings/rollout/revision.h"
 #include "policy/waterline/calendar/calendar.h"
 
@@ -23,6 +25,13 @@ struct EditRequest {
   bool dry_run = false;
 };
 std::expected<EditRequest, WrongBody> parse_edit(std::string_view body, std::string_view config_name);
+
+// {"text":"calendars:\n…","changes":[{"at":["calendars",0,"entries",1],"value":{…}}]}; without `value` it is removed.
+struct TextChangeRequest {
+  std::string text;
+  std::vector<TextChange> changes;  // none: only what the text means is asked for
+};
+std::expected<TextChangeRequest, WrongBody> parse_text_change(std::string_view body);
 
 struct UndoRequest {
   std::int64_t to = 0;  // number of a revision; 0: as undo_config() chooses

@@ -236,6 +236,75 @@ describe("an edit", () => {
   });
 });
 
+describe("the calendar of a pool", () => {
+  const entries = (page) => page.locator(".calendar-form tbody tr");
+  const yaml = async () => (await api("settings/texts")).texts["tidemark-config"]["config.yaml"];
+
+  test("gets a window by a form and by keyboard, after a mistake is mended, and loses it by undo", async () => {
+    const page = await open("/calendar?pool=canary");
+    const before = await yaml();
+    await page.getByRole("button", { name: "Edit…" }).focus();
+    await page.keyboard.press("Enter");
+    await page.getByText("This pool follows no calendar").waitFor();
+    await page.getByLabel("Name of the calendar").fill("nights");
+    await page.keyboard.press("Enter");
+    await page.getByText("Calendar nights, times of UTC. Pools that follow it: canary").waitFor();
+    await page.locator(".plan-sum").waitFor();
+    await page.getByRole("button", { name: "Add a window…" }).focus();
+    await page.keyboard.press("Enter");
+    assert.equal(await page.evaluate(() => document.activeElement.closest("label")?.textContent), "Name", "the focus goes into the form");
+    await page.keyboard.type("night");
+    await page.getByLabel("CPU, percent of capacity").fill("140");
+    await page.getByRole("checkbox", { name: "Fri" }).check();
+    await page.getByLabel("Ramp up").fill("30m");
+    await page.keyboard.press("Enter");
+    const fault = page.locator(".entry-form .faults", { hasText: "cpu: wanted a whole number in 0..100, found 140" });
+    await fault.waitFor();
+    assert.equal(await page.getByLabel("CPU, percent of capacity").evaluate((input) => input === document.activeElement), true, "the wrong field has the focus");
+    await screenshot(page, "calendar-error");
+    await accessible(page, "the error of an entry");
+    await page.getByLabel("CPU, percent of capacity").fill("80");
+    await page.keyboard.press("Enter");
+    await page.locator(".plan-sum").waitFor();
+    await page.locator(".entry-form fieldset").waitFor({ state: "detached" });
+    assert.match(await entries(page).innerText(), /night\s+window\s+22:00–07:00, Fri\s+all days\s+80 %/);
+    assert.equal(await yaml(), before, "a plan writes nothing");
+    await screenshot(page, "calendar-plan");
+    await accessible(page, "the plan of an entry");
+    await reason(page, "more at night");
+    await page.keyboard.press("Enter");
+    await page.getByText("In force on 6 of 6 nodes").waitFor();
+    const line = '- {name: night, cron: "0 22 * * 5", until: "0 7 * * *", cpu: 80, rampUp: 30m}';
+    assert.ok((await yaml()).includes(line), await yaml());
+    await page.locator(".day .span-open").first().waitFor();
+
+    await page.getByRole("button", { name: "Edit…" }).click();
+    await page.getByRole("button", { name: "Change night…" }).click();
+    await page.getByLabel("Ends").fill("06:30");
+    await page.keyboard.press("Enter");
+    await page.locator(".diff-plus", { hasText: 'until: "30 6 * * *"' }).waitFor();
+    await page.getByRole("button", { name: "Add a freeze…" }).click();
+    await page.getByLabel("Name", { exact: true }).fill("sale");
+    await page.keyboard.press("Escape");
+    assert.equal(await page.evaluate(() => document.activeElement.textContent), "Add a freeze…", "the focus returns");
+    await page.getByRole("button", { name: "Delete night" }).click();
+    await page.getByText("The calendar has no entry.").waitFor();
+    await page.locator(".diff-minus", { hasText: "name: night" }).waitFor();
+    await page.locator(".editor").getByRole("button", { name: "Cancel" }).click();
+    assert.ok((await yaml()).includes(line), "a cancelled edit writes nothing");
+
+    const { revisions } = await api("settings");
+    await page.goto(new URL("settings", CONSOLE).href);
+    await page.getByRole("button", { name: `Undo to revision ${revisions[1].number}…` }).click();
+    await dialog(page).getByRole("textbox", { name: /Reason/ }).fill("not yet");
+    await dialog(page).getByRole("button", { name: "Next" }).click();
+    await dialog(page).getByRole("button", { name: "Restore" }).click();
+    await dialog(page).getByRole("status").filter({ hasText: "Written" }).waitFor();
+    assert.equal(await yaml(), before);
+    await close(page, /400/);
+  });
+});
+
 describe("the water line of a pool", () => {
   test("is overridden for a time, and follows the calendar again", async () => {
     const page = await open("/pools/canary");

@@ -1,5 +1,6 @@
 // An edit of the settings: texts, all errors at their place, the plan, the write, and three versions if another person
-// wrote meanwhile.
+// wrote meanwhile. A form may stand before the texts: it changes one of them.
+import type { ComponentChildren } from "preact";
 import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Plan, PlanNode, PlanSum, SettingsChanged, SettingsEdited, SettingsFault, SettingsInvalid, SettingsMaps, SettingsTexts } from "@api";
 import { Refused, read, replace } from "./api";
@@ -165,6 +166,12 @@ function Versions({ of, proceed }: { of: SettingsChanged; proceed: () => void })
   );
 }
 
+// The place stands before it already.
+export function withoutPlace(fault: SettingsFault): string {
+  const at = fault.place === "" ? -1 : fault.detail.indexOf(`${fault.place}: `);
+  return at < 0 ? fault.detail : fault.detail.slice(at + fault.place.length + 2);
+}
+
 function Faults({ faults, text, jump }: { faults: SettingsFault[]; text: string; jump: (line: number) => void }) {
   return (
     <ul class="faults">
@@ -172,7 +179,7 @@ function Faults({ faults, text, jump }: { faults: SettingsFault[]; text: string;
         const line = lineOf(text, fault.place || fault.detail);
         return (
           <li key={fault.detail}>
-            <code>{fault.place || t("wholeKey")}</code>: {fault.detail}
+            <code>{fault.place || t("wholeKey")}</code>: {withoutPlace(fault)}
             {line > 0 && (
               <button type="button" class="quiet" onClick={() => jump(line)}>
                 {t("goToPlace", { n: line })}
@@ -184,6 +191,9 @@ function Faults({ faults, text, jump }: { faults: SettingsFault[]; text: string;
     </ul>
   );
 }
+
+// A form for the text of `tidemark-config`. `apply` takes a new text, plans it and answers its errors.
+export type TextForm = (props: { text: string; faults: SettingsFault[]; apply: (text: string) => Promise<SettingsFault[]> }) => ComponentChildren;
 
 function TextField(props: { map: string; name: string; text: string; faults: SettingsFault[]; change: (text: string) => void }) {
   const id = useId();
@@ -221,7 +231,7 @@ function TextField(props: { map: string; name: string; text: string; faults: Set
   );
 }
 
-export function Editor({ first, close, done }: { first: SettingsTexts; close: () => void; done: (hash: string) => void }) {
+export function Editor({ first, title, form: Form, close, done }: { first: SettingsTexts; title: string; form?: TextForm; close: () => void; done: (hash: string) => void }) {
   const [base, setBase] = useState({ hash: first.hash, texts: first.texts });
   const [shown, setShown] = useState(() => shownOf(first.texts));
   const [reason, setReason] = useState("");
@@ -242,29 +252,41 @@ export function Editor({ first, close, done }: { first: SettingsTexts; close: ()
     setShown((before) => ({ ...before, [map]: { ...before[map], [key]: text } }));
     dirty();
   };
-  const ask = async (dryRun: boolean) => {
+  // Answers the errors of the texts.
+  const ask = async (dryRun: boolean, texts = shown): Promise<SettingsFault[]> => {
     if (!dryRun && reason.trim() === "") {
       setError(t("reasonMissing"));
       document.getElementById(`${ids}-reason`)?.focus();
-      return;
+      return [];
     }
+    let found: SettingsFault[] = [];
     setSending(true);
     setError("");
     setFaults([]);
     try {
-      const answer = await replace<SettingsEdited>(TEXTS, { texts: toSend(base.texts, shown), reason: reason.trim(), dryRun }, base.hash);
-      if (answer.written) return done(answer.hash);
+      const answer = await replace<SettingsEdited>(TEXTS, { texts: toSend(base.texts, texts), reason: reason.trim(), dryRun }, base.hash);
+      if (answer.written) {
+        done(answer.hash);
+        return [];
+      }
       setPlan(answer);
     } catch (failure) {
       const refused = failure instanceof Refused ? failure : null;
+      found = (refused?.problem as SettingsInvalid | null)?.errors ?? [];
       setPlan(null);
       if (refused?.status === 412) setChanged(refused.problem as SettingsChanged);
       else setError(t("refused", { why: (failure as Error).message }));
-      setFaults((refused?.problem as SettingsInvalid | null)?.errors ?? []);
+      setFaults(found);
     } finally {
       setSending(false);
     }
-    outcome.current?.focus();
+    return found;
+  };
+  const apply = (text: string) => {
+    const texts = { ...shown, [TIDEMARK]: { ...shown[TIDEMARK], [TIDEMARK_KEY]: laidOut(text) } };
+    setShown(texts);
+    dirty();
+    return ask(true, texts);
   };
   const proceed = () => {
     setShown(merged(changed!.base ?? base.texts, changed!.theirs, changed!.yours));
@@ -274,43 +296,58 @@ export function Editor({ first, close, done }: { first: SettingsTexts; close: ()
   };
   if (changed) {
     return (
-      <Card title={t("editTitle")}>
+      <Card title={title}>
         <Versions of={changed} proceed={proceed} />
       </Card>
     );
   }
   const elsewhere = faults.filter((fault) => shown[fault.configMap]?.[fault.key] === undefined);
+  const fields = (
+    <>
+      {each(shown, (map, key, text) => (
+        <TextField key={`${map} ${key}`} map={map} name={key} text={text} faults={faults.filter((of) => of.configMap === map && of.key === key)} change={(next) => put(map, key, next)} />
+      ))}
+      {slo && (
+        <div class="fields">
+          <label class="field">
+            {t("keyName")}
+            <input type="text" autocomplete="off" spellcheck={false} value={newKey} onInput={(event) => setNewKey(event.currentTarget.value)} />
+          </label>
+          <button
+            type="button"
+            class="quiet"
+            disabled={newKey.trim() === "" || shown[slo]?.[newKey.trim()] !== undefined}
+            onClick={() => {
+              put(slo, newKey.trim(), "");
+              setNewKey("");
+            }}
+          >
+            {t("addKey")}
+          </button>
+        </div>
+      )}
+    </>
+  );
   return (
-    <Card title={t("editTitle")}>
+    <Card title={title}>
+      {Form && <Form text={shown[TIDEMARK]?.[TIDEMARK_KEY] ?? ""} faults={faults.filter((of) => of.configMap === TIDEMARK)} apply={apply} />}
       <form
         class="editor"
         onSubmit={(event) => {
           event.preventDefault();
-          void ask(plan === null);
+          void ask(plan === null).then(() => outcome.current?.focus());
         }}
       >
-        <p class="note">{t("editHelp")}</p>
-        {each(shown, (map, key, text) => (
-          <TextField key={`${map} ${key}`} map={map} name={key} text={text} faults={faults.filter((of) => of.configMap === map && of.key === key)} change={(next) => put(map, key, next)} />
-        ))}
-        {slo && (
-          <div class="fields">
-            <label class="field">
-              {t("keyName")}
-              <input type="text" autocomplete="off" spellcheck={false} value={newKey} onInput={(event) => setNewKey(event.currentTarget.value)} />
-            </label>
-            <button
-              type="button"
-              class="quiet"
-              disabled={newKey.trim() === "" || shown[slo]?.[newKey.trim()] !== undefined}
-              onClick={() => {
-                put(slo, newKey.trim(), "");
-                setNewKey("");
-              }}
-            >
-              {t("addKey")}
-            </button>
-          </div>
+        {Form ? (
+          <details open={faults.length > 0}>
+            <summary>{t("asText")}</summary>
+            <div class="editor">{fields}</div>
+          </details>
+        ) : (
+          <>
+            <p class="note">{t("editHelp")}</p>
+            {fields}
+          </>
         )}
         <label>
           {t("reasonLabel")}

@@ -1,13 +1,16 @@
 // The calendar of a pool: its water line for one week, with ramps, freezes and holidays, in the zone of the calendar.
-import { useMemo } from "preact/hooks";
-import type { CalendarDay, CalendarEntry, CalendarSpan, CalendarWeek, Pools } from "@api";
+import { useMemo, useState } from "preact/hooks";
+import type { CalendarDay, CalendarEntry, CalendarSpan, CalendarWeek, Pools, SettingsNow, SettingsTexts } from "@api";
 import { useRead } from "../api";
 import { duration, inZone, number, t, type Key } from "../i18n";
 import { Card, Failure, Title } from "../parts";
 import { Plot } from "../plot";
 import { query, setQuery } from "../router";
-import { poolNames } from "../store";
+import { Editor, beginEdit } from "../settings_edit";
+import { poolNames, summary } from "../store";
 import { Table, type Column } from "../table";
+import { calendarForm } from "../calendar_form";
+import { Progress } from "./settings";
 
 const WEEK = 7 * 86400;
 
@@ -52,7 +55,7 @@ function WeekStrip({ week }: { week: CalendarWeek }) {
   return (
     <>
       <div class="week" role="img" aria-label={t("weekStrip")}>
-        <div class="day hours" aria-hidden="true">
+        <div class="day day-clock" aria-hidden="true">
           <div class="day-name" />
           <div class="day-track">
             {[0, 6, 12, 18].map((hour) => (
@@ -140,20 +143,50 @@ function Week({ week }: { week: CalendarWeek }) {
   );
 }
 
+// How far the settings that were written are in force.
+function Written({ hash }: { hash: string }) {
+  const { value } = useRead<SettingsNow>("/api/v1/settings", 5000);
+  return value && <Progress settings={value} hash={hash} />;
+}
+
 export function Calendar() {
   const pools = useRead<Pools>("/api/v1/pools", 60_000).value?.pools ?? [];
   const names = pools.length > 0 ? pools.map((each) => each.name) : poolNames.value;
   const pool = query.value.get("pool") ?? pools.find((each) => each.calendar)?.name ?? names[0] ?? "default";
   const at = query.value.get("at");
   const { value, error } = useRead<CalendarWeek>(`/api/v1/calendar?${new URLSearchParams({ pool, ...(at ? { at } : {}) })}`, 30_000);
+  const [edit, setEdit] = useState<{ texts: SettingsTexts; pool: string } | null>(null);
+  const [failure, setFailure] = useState("");
+  const [written, setWritten] = useState("");
+  const form = useMemo(() => edit && calendarForm(edit.pool), [edit]);
+  const begin = async () => {
+    setFailure("");
+    try {
+      setEdit({ texts: await beginEdit(), pool });
+      setWritten("");
+    } catch (why) {
+      setFailure((why as Error).message);
+    }
+  };
+  const finish = (hash: string) => {
+    setEdit(null);
+    setWritten(hash);
+  };
   const move = (days: number) => value && setQuery("at", String(value.from + WEEK / 2 + days * 86400));
   return (
     <>
-      <Title>{t("calendar")}</Title>
+      <div class="title-line">
+        <Title>{t("calendar")}</Title>
+        {edit === null && summary.value?.readOnly === false && (
+          <button type="button" class="order" onClick={() => void begin()}>
+            {t("edit")}
+          </button>
+        )}
+      </div>
       <div class="tools">
         <label class="field">
           {t("pool")}
-          <select value={pool} onChange={(event) => setQuery("pool", event.currentTarget.value)}>
+          <select value={pool} disabled={edit !== null} onChange={(event) => setQuery("pool", event.currentTarget.value)}>
             {names.map((name) => (
               <option key={name} value={name}>
                 {name}
@@ -167,6 +200,9 @@ export function Calendar() {
           <button type="button" onClick={() => move(7)}>{t("weekAfter")}</button>
         </div>
       </div>
+      {failure && <Failure error={failure} />}
+      {edit && form && <Editor key={edit.texts.hash} first={edit.texts} title={t("calendarEditTitle", { pool: edit.pool })} form={form} close={() => setEdit(null)} done={finish} />}
+      {written && <Written hash={written} />}
       {error && !value && <Failure error={error} />}
       {!value && !error && <p class="note">{t("loading")}</p>}
       {value && <Week week={value} />}

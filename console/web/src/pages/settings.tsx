@@ -90,9 +90,10 @@ function Diff({ from, to }: { from: string; to: string }) {
   return <TextDiffs changes={value.changes} />;
 }
 
-// Nodes that confirmed the revision with this hash, once the manager took it.
-function Progress({ settings, hash }: { settings: SettingsNow; hash: string }) {
+// Nodes that confirmed the revision with this hash, once the manager took it, and the way back to the one before it.
+export function Progress({ settings, hash }: { settings: SettingsNow; hash: string }) {
   const revision = settings.revisions.find((each) => each.hash === hash);
+  const before = settings.revisions.find((each) => revision !== undefined && each.number < revision.number); // the newest is first
   const { rollout } = settings;
   return (
     <Card title={t("written")}>
@@ -107,6 +108,13 @@ function Progress({ settings, hash }: { settings: SettingsNow; hash: string }) {
             </p>
             <progress aria-label={t("written")} value={revision.confirmed} max={Math.max(1, settings.nodes)} />
             <p>{t("inForceOn", { n: number(revision.confirmed), total: number(settings.nodes) })}</p>
+            {before && (
+              <p>
+                <button type="button" class="order" onClick={() => undoTo(before)}>
+                  {t("undoTo", { n: before.number })}
+                </button>
+              </p>
+            )}
           </>
         )}
       </div>
@@ -212,7 +220,7 @@ export function Settings() {
         {buttons}
       </div>
       {failure && <Failure error={failure} />}
-      {edit && <Editor key={edit.hash} first={edit} close={() => setEdit(null)} done={finish} />}
+      {edit && <Editor key={edit.hash} first={edit} title={t("editTitle")} close={() => setEdit(null)} done={finish} />}
       {written && value && <Progress settings={value} hash={written} />}
       {error && !value && <Failure error={error} />}
       {!value && !error && <p class="note">{t("loading")}</p>}
