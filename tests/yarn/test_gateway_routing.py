@@ -61,9 +61,9 @@ class GatewayRouting(GatewayCase):
         self.add_node("idle-1", 100)
         self.begin()
         self.wait_for_signals()
-        quota = must(self.api.request("POST", QUOTAS, {"metadata": {"name": "few"}, "spec": {"hard": {"pods": "1"}}}))
+        must(self.api.request("POST", QUOTAS, {"metadata": {"name": "few"}, "spec": {"hard": {"pods": "1"}}}))
         self.addCleanup(self.api.request, "DELETE", f"{QUOTAS}/few")
-        must(self.api.request("PUT", f"{QUOTAS}/few/status", {**quota, "status": {"hard": {"pods": "1"}, "used": {"pods": "0"}}}))
+        must(self.api.request("PATCH", f"{QUOTAS}/few/status", {"status": {"hard": {"pods": "1"}, "used": {"pods": "0"}}}, content=MERGE))
         def refused() -> int | None:  # the watch needs a moment
             number = self.post(("1", "0"))
             return number if "quota of its namespace leaves 1 pods" in self.explained(number, "attempt 1: needs ") else None
