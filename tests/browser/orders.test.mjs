@@ -5,20 +5,22 @@
 // TIDEMARK_VIEWER_URL    another one, with the rights of a viewer
 // TIDEMARK_CLUSTER_URL   a third one, behind TLS and a login
 // TIDEMARK_TOKENS        of the viewer and of an operator
-// TIDEMARK_CONTROL_URL   POST /reset, /hold, /release, /kill, /start: the cluster and the first console
+// TIDEMARK_CONTROL_URL   POST /reset, /hold, /release, /kill, /start: the cluster and the first console;
+//                        /agent-dies, /agent-starts: of the node browser-web-3
 // TIDEMARK_CHROMIUM, TIDEMARK_MODULES, TIDEMARK_SCREENSHOTS   as in page.test.mjs
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { after, before, beforeEach, describe, test } from "node:test";
+import { NAMES_FLAG, openOtherSite } from "./other_site.mjs";
 
 const { TIDEMARK_CONSOLE_URL: CONSOLE, TIDEMARK_VIEWER_URL: VIEWER, TIDEMARK_CLUSTER_URL: CLUSTER, TIDEMARK_TOKENS, TIDEMARK_CONTROL_URL: CONTROL, TIDEMARK_CHROMIUM, TIDEMARK_MODULES, TIDEMARK_SCREENSHOTS } = process.env;
 const require = createRequire(join(TIDEMARK_MODULES, "package.json"));
 const { chromium } = require("playwright-core");
 const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 
-const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
+const FLAGS = [NAMES_FLAG, "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
 const PATIENCE_MS = 60_000;
 
 let browser;
@@ -179,6 +181,27 @@ describe("off with proof", () => {
     await control("release");
     await dialog(page).locator(".step.done", { hasText: "Proof: on 1 of 1 nodes" }).waitFor();
     await close(page, /ERR_|net::|Failed to load/);
+  });
+});
+
+describe("off on a node whose agent is dead", () => {
+  test("is proven only when an agent reports that its files are restored", async () => {
+    await control("agent-dies");
+    await fresh();
+    const page = await open("/nodes/browser-web-3");
+    await page.getByRole("button", { name: "Off…" }).click();
+    await dialog(page).getByRole("radio", { name: /evict running/ }).check();
+    await dialog(page).getByRole("textbox", { name: /Reason/ }).fill("its machine is ill");
+    await dialog(page).getByRole("button", { name: "Next" }).click();
+    await dialog(page).getByRole("button", { name: "Switch off and evict" }).click();
+    await dialog(page).locator(".step.done", { hasText: "Offline pods left: 0" }).waitFor();
+    const left = dialog(page).locator(".says li", { hasText: "browser-web-3" });
+    await left.filter({ hasText: /the agent has not confirmed \(Enforcing: batchLimits[\s\S]*tidemark off --local/ }).waitFor();
+    assert.equal(await dialog(page).locator(".step.done", { hasText: "Proof" }).count(), 0);
+    await screenshot(page, "dead-agent");
+    await control("agent-starts");
+    await dialog(page).locator(".step.done", { hasText: "Proof: on 1 of 1 nodes" }).waitFor();
+    await close(page);
   });
 });
 
@@ -444,20 +467,21 @@ describe("offline work", () => {
 
 describe("the server", () => {
   test("refuses a write of another site", async () => {
-    const context = await browser.newContext();
-    const other = await context.newPage();
-    await other.route("http://other.example/", (route) => route.fulfill({ contentType: "text/html", body: "<title>other</title>" }));
-    await other.goto("http://other.example/");
-    const sent = await other.evaluate(async (url) => {
+    const other = await openOtherSite(browser);
+    await other.page.goto(other.url);
+    const failures = [];
+    other.page.on("requestfailed", (request) => failures.push(request.failure().errorText));
+    const own = await other.page.evaluate(async (url) => {
       const body = JSON.stringify({ verb: "off", scope: "cluster", reason: "attack" });
-      const plain = await fetch(url, { method: "POST", mode: "no-cors", headers: { "content-type": "text/plain" }, body }).then(() => "sent", () => "refused");
-      const own = await fetch(url, { method: "POST", headers: { "content-type": "application/json", "x-tidemark-console": "1", "idempotency-key": "k" }, body }).then(() => "sent", () => "refused");
-      return { plain, own };
+      await fetch(url, { method: "POST", mode: "no-cors", headers: { "content-type": "text/plain" }, body }).catch(() => {});
+      return fetch(url, { method: "POST", headers: { "content-type": "application/json", "x-tidemark-console": "1", "idempotency-key": "k" }, body }).then(() => "sent", () => "refused");
     }, `${CONSOLE.replace(/\/$/, "")}/api/v1/orders`);
-    assert.equal(sent.own, "refused", "the browser asks first, and gets no permission");
+    assert.equal(own, "refused", "the browser asks first, and gets no permission");
+    for (const deadline = Date.now() + PATIENCE_MS; failures.length < 2 && Date.now() < deadline; ) await other.page.waitForTimeout(50); // they are told late
+    assert.deepEqual(failures, ["net::ERR_BLOCKED_BY_RESPONSE.NotSameOrigin", "net::ERR_FAILED"], "the console answered what a form can send");
     const { orders } = await (await fetch(new URL("api/v1/orders", CONSOLE))).json();
     assert.deepEqual(orders.filter((each) => each.reason === "attack"), []);
     assert.ok((await states()).state.every((state) => state === "on"));
-    await context.close();
+    await other.close();
   });
 });

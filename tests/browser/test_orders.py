@@ -16,6 +16,7 @@ SMOKE = True
 HERE = Path(__file__).parent
 LIMIT_S = 600
 NODES = {f"browser-web-{i}": "web" for i in range(1, 9)} | {f"browser-database-{i}": "database" for i in range(1, 5)}
+NODE_OF_AGENT = "browser-web-3"  # in the case of a dead agent
 CONFIG = """schema: 1
 mode: enforce
 pools:
@@ -104,6 +105,11 @@ class Orders(WithPeople, unittest.TestCase):
             self.api.call("POST", f"/api/v1/namespaces/{JOBS}/pods", {"metadata": {"name": f"task-{name}", "labels": labels}, "spec": spec})
             self.api.status(f"/api/v1/namespaces/{JOBS}/pods/task-{name}", {"phase": "Running", "startTime": cluster_data.now()})
 
+    def condition(self, name: str, reason: str, message: str) -> None:
+        """As the agent of the node reports it; no agent runs here."""
+        written = {"type": "TidemarkIsolation", "status": "True", "reason": reason, "message": message, "lastTransitionTime": cluster_data.now()}
+        self.api.call("PATCH", f"/api/v1/nodes/{name}/status", {"status": {"conditions": [written]}}, "application/strategic-merge-patch+json")
+
     def control(self, what: str) -> None:
         if what == "reset":
             self.reset()
@@ -111,6 +117,11 @@ class Orders(WithPeople, unittest.TestCase):
             self.kubelets.held = True
         elif what == "release":
             self.kubelets.held = False
+        elif what == "agent-dies":
+            self.condition(NODE_OF_AGENT, "Enforcing", "batchLimits: enforce (2 files)")
+        elif what == "agent-starts":
+            detail = json.loads(self.api.call("GET", f"/api/v1/nodes/{NODE_OF_AGENT}", {})["metadata"]["annotations"]["tidemark.io/state-detail"])
+            self.condition(NODE_OF_AGENT, "Off", f"batchLimits: off; mark {detail['generation']}")
         elif what == "kill":
             self.console.kill()
         elif what == "start":
