@@ -3,6 +3,7 @@ so; also after the manager, the operator or the agent was killed."""
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from yarn.sharing import API, LIMIT_S, ROOM, offline, tearDownModule  # noqa: F4
 
 GRACE_S, MARGIN_S = 5, 10  # on a quiet machine everything is gone within both; the run prints what it took
 QOS = {"spec": {"resourceQOSStrategy": {"beClass": {"cpuQOS": {"enable": True, "groupIdentity": -1}}}}}
+REPORT_S = 120  # an agent reports another number of files after a minute
 ALL_GONE = "1 of 1 node has offered 0, tasks 0, files 0"
 
 
@@ -93,6 +95,24 @@ class OffEvict(WithOperator):
         self.assertEqual(0, done.returncode, done.stdout + done.stderr)
         self.assertIn(ALL_GONE, done.stdout)
         self.assertEqual(0, self.files())
+
+    def report(self) -> str:
+        """The agent's last one, in the condition of its node."""
+        conditions = API.get(f"/api/v1/nodes/{self.node.name}")["status"]["conditions"]
+        return next((each["message"] for each in conditions if each["type"] == "TidemarkIsolation"), "")
+
+    def test_without_manager_and_agent_the_work_is_gone_and_the_files_are_named(self):
+        wait_for(lambda: re.search(r"batchLimits: enforce \(\d+ files?\)", self.report()), "a report of files", self.agent, REPORT_S)
+        os.kill(self.manager.process.pid, signal.SIGKILL)
+        self.agent.kill()
+        try:
+            done = self.evict("--wait", f"{GRACE_S + MARGIN_S}s")
+            self.no_work_left()
+        finally:
+            type(self).agent = self.start()
+        self.assertEqual(1, done.returncode, done.stdout + done.stderr)
+        self.assertIn("0 of 1 node has offered 0, tasks 0, files 0", done.stdout)
+        self.assertRegex(done.stdout, rf"  {self.node.name}: offered 0, tasks 0, the agent has not confirmed; its last report is Enforcing: .*batchLimits: enforce \(\d+ files?\).*; `tidemark off --local` there restores without an agent")
 
     def test_without_an_operator_the_agent_ends_the_containers(self):
         os.kill(self.operator.process.pid, signal.SIGKILL)
