@@ -30,13 +30,13 @@ net::Task<void> RunningOperator::follow(Lane& lane) {
       const bool soon = lane.away || lane.link.begins();
       next_look = loop_.clock().monotonic() + (soon ? std::min(options_.poll, kLookAgain) : options_.poll);
       map_old_ = true;
-      annotate_.set();
+      writes_.wake.set();
       lane.asked.set();
     }
     std::optional<base::Duration> next_drain;
-    if (lane.link.synced() && !lane.away && listed() && may_write()) next_drain = co_await end_what_is_due(lane);
+    if (lane.link.synced() && !lane.away && cache_.listed() && may_write()) next_drain = co_await end_what_is_due(lane);
     if (!lane.in_grace.empty()) next_look = std::min(next_look, loop_.clock().monotonic() + kLookAgain);
-    if (lane.link.synced() && !lane.away && listed()) {
+    if (lane.link.synced() && !lane.away && cache_.listed()) {
       std::vector<Wanted> wanted = wanted_of(lane.link.id());
       note_silent(lane, leave_out_who_is_silent(wanted));
       note_room(lane, wanted);
@@ -74,29 +74,29 @@ void RunningOperator::note_not_told(Lane& lane, const Error& why) {
 RunningOperator::WhatIsDue RunningOperator::what_is_due(const Lane& lane) {
   std::vector<Wanted> wanted = wanted_of(lane.link.id());
   leave_out_reclaimed(lane, wanted);
-  const NodeOf node_of = [this](const std::string& name) { return nodes_.find({"", name}); };
+  const NodeOf node_of = [this](const std::string& name) { return cache_.find(name); };
   const base::MonotonicTime now = loop_.clock().monotonic();
   WhatIsDue found;
   const base::Duration grace = options_.preemption_grace;
   found.drains = drains_due(wanted, node_of, loop_.clock().wall(), grace);
   found.all_drains = found.drains.due;
-  found.drains = drains_.to_try(std::move(found.drains), now);
+  found.drains = reclaims_.drains.to_try(std::move(found.drains), now);
   found.reclaims = reclaims_due(wanted, node_of, lane.link.work_class(), options_.totals, grace);
   found.all_reclaims = found.reclaims.due;
   found.asked_to_return = found.reclaims.due.size();
   std::set<std::string> bounded;
   for (const NodeReclaim& each : found.reclaims.due) {
-    if (!reclaims_.waits(each)) continue;
+    if (!reclaims_.returns.waits(each)) continue;
     bounded.insert(each.node);
     found.wait.push_back(each.node);
   }
-  found.reclaims = reclaims_.to_try(std::move(found.reclaims), now);
+  found.reclaims = reclaims_.returns.to_try(std::move(found.reclaims), now);
   for (const NodeReclaim& each : found.reclaims.due) {
     if (each.bounded) bounded.insert(each.node);
   }
   found.room = hour_room(bounded);
   std::erase_if(found.reclaims.due, [&](const NodeReclaim& each) {
-    const bool waits = each.bounded && !reclaims_.is_under_way(each) && found.room.left(each.node) == 0;
+    const bool waits = each.bounded && !reclaims_.returns.is_under_way(each) && found.room.left(each.node) == 0;
     if (waits) found.wait.push_back(each.node);
     return waits;
   });
@@ -105,15 +105,15 @@ RunningOperator::WhatIsDue RunningOperator::what_is_due(const Lane& lane) {
 
 HourRoom RunningOperator::hour_room(const std::set<std::string>& bounded) {
   HourRoom room;
-  if (bounded.empty() || !budgets_.synced()) return room;  // the manager's grants are not known yet
+  if (bounded.empty() || !cache_.budgets().synced()) return room;  // the manager's grants are not known yet
   const base::WallTime now = loop_.clock().wall();
   std::set<std::string> pools;
-  nodes_.for_each([&](const kube::ObjectKey& key, const kube::Node& node) {
-    const std::int64_t preempted = preempted_.containers(node, now);
-    if (preempted == 0 && !bounded.contains(key.name)) return;
-    const std::string pool = pool_modes_.pool_of(node);
-    if (pools.insert(pool).second) room.add_pool(pool, budgets_.of(pool, now));
-    room.add_node(key.name, pool, preempted);
+  cache_.for_each_node([&](const std::string& name, const kube::Node& node) {
+    const std::int64_t preempted = reclaims_.preempted.containers(node, now);
+    if (preempted == 0 && !bounded.contains(name)) return;
+    const std::string pool = cache_.pool_modes().pool_of(node);
+    if (pools.insert(pool).second) room.add_pool(pool, cache_.budgets().of(pool, now));
+    room.add_node(name, pool, preempted);
   });
   return room;
 }
@@ -126,13 +126,13 @@ net::Task<std::optional<base::Duration>> RunningOperator::end_what_is_due(Lane& 
   if (found.none() || !co_await lane.link.refresh_nodes() || !may_write()) co_return found.drains.next;
   found = what_is_due(lane);  // an order may have been withdrawn meanwhile
   const base::MonotonicTime now = loop_.clock().monotonic();
-  auto drains = drains_.begin(found.drains.due, lane.link, now, found.room);
-  if (co_await end(lane, std::move(drains.preemptions))) drained_.add(drains.first);
-  auto reclaims =
-      reclaims_.begin(found.reclaims.due, lane.link, now, found.room, lane.reclaims.room(found.asked_to_return, now));
+  auto drains = reclaims_.drains.begin(found.drains.due, lane.link, now, found.room);
+  if (co_await end(lane, std::move(drains.preemptions))) metrics_.drained_nodes.add(drains.first);
+  auto reclaims = reclaims_.returns.begin(found.reclaims.due, lane.link, now, found.room,
+                                          lane.reclaims.room(found.asked_to_return, now));
   lane.reclaims.began(reclaims.first);
   count_preempted(lane, reclaims);
-  if (co_await end(lane, std::move(reclaims.preemptions))) reclaimed_.add(reclaims.first);
+  if (co_await end(lane, std::move(reclaims.preemptions))) metrics_.reclaimed_nodes.add(reclaims.first);
   note_grace(lane, found);
   co_return found.drains.next;
 }
@@ -141,25 +141,25 @@ void RunningOperator::note_grace(Lane& lane, const WhatIsDue& found) {
   const base::MonotonicTime now = loop_.clock().monotonic();
   lane.in_grace.clear();
   for (const NodeReclaim& each : found.all_drains) {
-    if (drains_.is_in_grace(each, lane.link, now)) lane.in_grace.insert(each.node);
+    if (reclaims_.drains.is_in_grace(each, lane.link, now)) lane.in_grace.insert(each.node);
   }
   for (const NodeReclaim& each : found.all_reclaims) {
-    if (reclaims_.is_in_grace(each, lane.link, now)) lane.in_grace.insert(each.node);
+    if (reclaims_.returns.is_in_grace(each, lane.link, now)) lane.in_grace.insert(each.node);
   }
 }
 
 void RunningOperator::count_preempted(Lane& lane, const ReclaimProgress::Begun& begun) {
   for (const auto& [name, containers] : begun.off_the_hour) {
-    const kube::Node* node = nodes_.find({"", name});
+    const kube::Node* node = cache_.find(name);
     if (node == nullptr) continue;
-    preempted_.add(*node, lane.link.work_class(), containers, loop_.clock().wall());
-    reclaim_preempted_.add(static_cast<std::uint64_t>(containers));
+    reclaims_.preempted.add(*node, lane.link.work_class(), containers, loop_.clock().wall());
+    metrics_.reclaim_preempted.add(static_cast<std::uint64_t>(containers));
   }
-  if (!begun.off_the_hour.empty()) annotate_.set();
+  if (!begun.off_the_hour.empty()) writes_.wake.set();
 }
 
 void RunningOperator::note_waits(Lane& lane, const WhatIsDue& found) {
-  if (!found.wait.empty() && lane.waits == 0 && budgets_.synced()) {
+  if (!found.wait.empty() && lane.waits == 0 && cache_.budgets().synced()) {
     const Reason why = found.room.why_none(found.wait.front());
     lane.log.warn("reclaim waits: the hour of its pool is used up", {{"nodes", std::to_string(found.wait.size())},
                                                                      {"first", found.wait.front()},
@@ -169,7 +169,7 @@ void RunningOperator::note_waits(Lane& lane, const WhatIsDue& found) {
   lane.waits = found.wait.size();
   std::size_t all = 0;
   for (const auto& each : lanes_) all += each->waits;
-  reclaims_wait_.set(static_cast<double>(all));
+  metrics_.reclaims_waiting.set(static_cast<double>(all));
 }
 
 net::Task<bool> RunningOperator::end(Lane& lane, std::vector<Preemption> preemptions) {
@@ -183,7 +183,7 @@ net::Task<void> RunningOperator::hear_agents(Lane& lane) {
   while (true) {
     co_await lane.asked.wait();
     lane.asked.clear();
-    if (lane.link.synced() && listed() && may_write()) {
+    if (lane.link.synced() && cache_.listed() && may_write()) {
       for (AgentReclaim& each : agent_reclaims_of(lane)) lane.agent_reclaims.add(std::move(each));
       scope_.spawn(reclaim_for_agents(lane));
     }
@@ -200,9 +200,9 @@ std::vector<AgentReclaim> RunningOperator::agent_reclaims_of(const Lane& lane) {
   std::vector<AgentReclaim> reclaims;
   for (const auto& [name, nm] : map().nm_of) {
     if (nm.cluster != lane.link.id()) continue;
-    const kube::Node* node = nodes_.find({"", name});
+    const kube::Node* node = cache_.find(name);
     if (node == nullptr) continue;
-    auto open = reclaim_requests_.open_request(*node, loop_.clock());
+    auto open = reclaims_.requests.open_request(*node, loop_.clock());
     if (!open || lane.agent_reclaims.has(name, open->request.generation)) continue;
     const auto total = total_of(*node);
     if (total && total->send) {
@@ -233,15 +233,15 @@ void RunningOperator::note_silent(Lane& lane, std::size_t nodes) {
   lane.silent = nodes;
   std::size_t all = 0;
   for (const auto& each : lanes_) all += each->silent;
-  silent_.set(static_cast<double>(all));
+  metrics_.silent_nodes.set(static_cast<double>(all));
 }
 
 void RunningOperator::note_answer(Lane& lane, const AgentReclaim& asked, const model::ReclaimAnswer& answer) {
-  reclaim_requests_.answered(asked.node, answer);
+  reclaims_.requests.answered(asked.node, answer);
   const bool in_grace = !answer.leaving.empty();
   if (!in_grace) {
-    agent_preempted_.add(answer.gone.size());
-    agent_not_preempted_.add(answer.stayed.size());
+    metrics_.agent_preempted.add(answer.gone.size());
+    metrics_.agent_not_preempted.add(answer.stayed.size());
   }
   lane.log.info(in_grace ? "applications told to give up containers" : "containers were wanted back",
                 {{"node", asked.node},
@@ -265,15 +265,16 @@ net::Task<void> RunningOperator::answer_agent(std::string node, model::ReclaimAn
       std::move(options), kPatchLimit);
   if (patched) co_return;
   log_.warn("cannot answer agent", {{"node", node}, {"why", patched.error().message}});
-  reclaim_requests_.lost(node, answer.generation);
-  annotate_.set();
+  reclaims_.requests.lost(node, answer.generation);
+  writes_.wake.set();
 }
 
 void RunningOperator::note(Lane& lane, const Result<void>& seen) {
   if (seen && lane.away) lane.log.info("its ResourceManager answers again");
   if (!seen && !lane.away) lane.log.warn("its ResourceManager does not answer", {{"why", seen.error().message}});
   lane.away = !seen;
-  away_.set(static_cast<double>(lanes_that([](const Lane& each) { return each.away; }) + invalid_clusters_));
+  metrics_.clusters_away.set(
+      static_cast<double>(lanes_that([](const Lane& each) { return each.away; }) + invalid_clusters_));
 }
 
 void RunningOperator::note_room(Lane& lane, const std::vector<Wanted>& wanted) {
@@ -287,8 +288,9 @@ void RunningOperator::note_room(Lane& lane, const std::vector<Wanted>& wanted) {
   lane.closed = closed;
   // The largest nodes may not have registered yet with a ResourceManager that has just started.
   if (!lane.link.begins()) note_largest(lane, room.value_or(ContainerRoom()));
-  closed_.set(static_cast<double>(lanes_that([](const Lane& each) { return each.closed; })));
-  wait_in_vain_.set(static_cast<double>(lanes_that([](const Lane& each) { return each.waits_in_vain; })));
+  metrics_.clusters_closed.set(static_cast<double>(lanes_that([](const Lane& each) { return each.closed; })));
+  metrics_.clusters_waiting_in_vain.set(
+      static_cast<double>(lanes_that([](const Lane& each) { return each.waits_in_vain; })));
 }
 
 void RunningOperator::note_largest(Lane& lane, const ContainerRoom& room) {
@@ -315,7 +317,8 @@ void RunningOperator::note_calculator(Lane& lane) {
   }
   if (counting == CpuCounting::kCounted && lane.ignores_cpu) lane.log.info("its scheduler counts vcores now");
   lane.ignores_cpu = counting == CpuCounting::kIgnored;
-  ignore_cpu_.set(static_cast<double>(lanes_that([](const Lane& each) { return each.ignores_cpu; })));
+  metrics_.clusters_ignoring_cpu.set(
+      static_cast<double>(lanes_that([](const Lane& each) { return each.ignores_cpu; })));
 }
 
 std::size_t RunningOperator::lanes_that(const std::function<bool(const Lane&)>& are) const {
@@ -324,7 +327,7 @@ std::size_t RunningOperator::lanes_that(const std::function<bool(const Lane&)>& 
 
 void RunningOperator::note_class(Lane& lane) {
   const std::string& name = lane.link.work_class();
-  const bool unknown = !name.empty() && !pool_modes_.names_class(name);
+  const bool unknown = !name.empty() && !cache_.pool_modes().names_class(name);
   if (unknown && !lane.classless) {
     lane.log.warn("class of its work is not in `classes` of tidemark-config; treated as the least timely",
                   {{"class", name}, {"file", lane.link.class_place()}, {"property", kClassProperty}});
@@ -334,7 +337,7 @@ void RunningOperator::note_class(Lane& lane) {
 
 void RunningOperator::tell_set_again(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
-    const kube::Node* node = nodes_.find({"", name});
+    const kube::Node* node = cache_.find(name);
     if (node == nullptr) continue;
     recorder_.record(
         {"v1", "Node", "", name, std::string(node->meta.uid)}, kube::EventSeverity::kWarning, "TidemarkYarnSetAgain",
@@ -352,14 +355,14 @@ void RunningOperator::note_contested(Lane& lane) {
   lane.contested_nodes = nodes.size();
   std::size_t all = 0;
   for (const auto& each : lanes_) all += each->contested_nodes;
-  contested_.set(static_cast<double>(all));
+  metrics_.contested_nodes.set(static_cast<double>(all));
 }
 
 std::vector<Wanted> RunningOperator::wanted_of(const std::string& cluster) {
   std::vector<Wanted> wanted;
   for (const auto& [name, nm] : map().nm_of) {
     if (nm.cluster != cluster) continue;
-    const kube::Node* node = nodes_.find({"", name});
+    const kube::Node* node = cache_.find(name);
     if (node == nullptr) continue;
     const auto total = total_of(*node);
     if (!total || !total->send) continue;
@@ -369,7 +372,7 @@ std::vector<Wanted> RunningOperator::wanted_of(const std::string& cluster) {
     each.waits = [total = *total, this](const hadoop::Resource& now) {
       return policy::sell::yarn_growth_waits({now.memory_mib, now.vcores}, total, options_.totals);
     };
-    const auto keep = reclaim_requests_.keep_mib(*node, loop_.clock().wall());
+    const auto keep = reclaims_.requests.keep_mib(*node, loop_.clock().wall());
     const auto kept = keep ? total_of(*node, keep) : std::nullopt;
     if (!kept || kept->memory_mib == total->memory_mib) continue;
     each.counts_as = std::exchange(each.total, {kept->memory_mib, kept->vcores, {}});

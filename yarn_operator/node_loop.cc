@@ -41,16 +41,16 @@ std::optional<model::Resources> RunningOperator::held_by_yarn(const kube::Node& 
     if (report != nullptr && says_what_is_used(report->state)) {
       auto batch = policy::sell::batch_of_yarn(report->used.memory_mib, report->used.vcores, options_.totals);
       if (link->may_hold_more(report->id)) {
-        const auto before = held_.find(node);
-        batch = model::max(batch, before == held_.end() ? held_as_written(object) : before->second.batch);
+        const auto before = writes_.held.find(node);
+        batch = model::max(batch, before == writes_.held.end() ? held_as_written(object) : before->second.batch);
       }
-      held_[node] = {batch, now, now};
+      writes_.held[node] = {batch, now, now};
       return batch;
     }
   } else if (std::ranges::any_of(lanes_, [](const auto& lane) { return !lane->link.synced(); })) {
     return std::nullopt;
   }
-  Held& last = held_.try_emplace(node, Held{held_as_written(object), now, now}).first->second;
+  Held& last = writes_.held.try_emplace(node, Held{held_as_written(object), now, now}).first->second;
   if (map_.wrong.contains(node)) {  // YARN still uses its last total
     last.may_begin = now;
     return std::nullopt;
@@ -60,16 +60,17 @@ std::optional<model::Resources> RunningOperator::held_by_yarn(const kube::Node& 
 }
 
 bool RunningOperator::long_unseen(const std::string& node) const {
-  const auto held = held_.find(node);
-  return held != held_.end() && map_.wrong.contains(node) && loop_.clock().monotonic() - held->second.seen >= kSoldHold;
+  const auto held = writes_.held.find(node);
+  return held != writes_.held.end() && map_.wrong.contains(node) &&
+         loop_.clock().monotonic() - held->second.seen >= kSoldHold;
 }
 
 net::Task<void> RunningOperator::annotate() {
   while (true) {
-    co_await annotate_.wait_for(options_.poll);
-    annotate_.clear();
+    co_await writes_.wake.wait_for(options_.poll);
+    writes_.wake.clear();
     co_await loop_.sleep(kGather);
-    if (!listed() || !may_write()) continue;
+    if (!cache_.listed() || !may_write()) continue;
     const base::MonotonicTime begin = loop_.clock().monotonic();
     std::vector<std::string> names = nodes_to_annotate();
     const base::Duration look = loop_.clock().monotonic() - begin;
@@ -84,7 +85,7 @@ net::Task<void> RunningOperator::write_in_turn(std::vector<std::string> names, b
 
 bool RunningOperator::is_over(const WritePass& pass) const {
   return !may_write() || pass.in_vain >= kInVainMax ||
-         (annotate_.is_set() && loop_.clock().monotonic() >= pass.order_old_at);
+         (writes_.wake.is_set() && loop_.clock().monotonic() >= pass.order_old_at);
 }
 
 std::vector<std::string> RunningOperator::nodes_to_annotate() {
@@ -93,9 +94,9 @@ std::vector<std::string> RunningOperator::nodes_to_annotate() {
   std::vector<std::tuple<Turn, base::MonotonicTime, std::string>> found;
   const NodeMap& mapped = map();
   note_renewals(mapped.nm_of.size());
-  nodes_.for_each([&](const kube::ObjectKey& key, const kube::Node& node) {
+  cache_.for_each_node([&](const std::string& name, const kube::Node& node) {
     const std::string_view written = node.meta.annotations.get(model::kThirdPartyAllocationsAnnotation);
-    if (!mapped.nm_of.contains(key.name) && !node.meta.annotations.has(model::kYarnBookAnnotation) &&
+    if (!mapped.nm_of.contains(name) && !node.meta.annotations.has(model::kYarnBookAnnotation) &&
         !node.meta.annotations.has(kYarnBookOfAnnotation) &&
         !node.meta.annotations.has(model::kYarnReclaimAnswerAnnotation) &&
         !node.meta.annotations.has(model::kYarnPreemptedAnnotation) &&
@@ -104,16 +105,16 @@ std::vector<std::string> RunningOperator::nodes_to_annotate() {
     }
     const auto write = node_write(node, sight_of(node), loop_.clock().wall());
     if (!write) return;
-    const auto last = written_.find(key.name);
-    found.emplace_back(write->turn, last == written_.end() ? base::MonotonicTime() : last->second, key.name);
+    const auto last = writes_.last.find(name);
+    found.emplace_back(write->turn, last == writes_.last.end() ? base::MonotonicTime() : last->second, name);
   });
-  const auto is_gone = [&](const auto& each) { return nodes_.find({"", each.first}) == nullptr; };
-  std::erase_if(held_, is_gone);
-  std::erase_if(written_, is_gone);
-  reclaim_requests_.forget(is_gone);
-  preempted_.forget(is_gone);
-  for (ReclaimProgress* book : {&drains_, &reclaims_}) {
-    book->forget([&](const std::string& name) { return nodes_.find({"", name}) == nullptr; });
+  const auto is_gone = [&](const auto& each) { return cache_.find(each.first) == nullptr; };
+  std::erase_if(writes_.held, is_gone);
+  std::erase_if(writes_.last, is_gone);
+  reclaims_.requests.forget(is_gone);
+  reclaims_.preempted.forget(is_gone);
+  for (ReclaimProgress* book : {&reclaims_.drains, &reclaims_.returns}) {
+    book->forget([&](const std::string& name) { return cache_.find(name) == nullptr; });
   }
   std::ranges::sort(found);
   std::vector<std::string> names;
@@ -124,14 +125,14 @@ std::vector<std::string> RunningOperator::nodes_to_annotate() {
 
 void RunningOperator::note_renewals(std::size_t nodes) {
   const base::Duration after = renew_after(nodes, options_.queries_per_second);
-  renew_after_.set(std::chrono::duration<double>(after).count());
+  metrics_.renewal_s.set(std::chrono::duration<double>(after).count());
   const bool too_seldom = after > kBelievedFor;
-  if (too_seldom && !renews_too_seldom_) {
+  if (too_seldom && !writes_.renews_too_seldom) {
     log_.warn("ledgers of waiting work expire before they are renewed; raise --kube-api-qps",
               {{"nodes", std::to_string(nodes)},
                {"renewed_after_s", std::to_string(std::chrono::duration_cast<std::chrono::seconds>(after).count())}});
   }
-  renews_too_seldom_ = too_seldom;
+  writes_.renews_too_seldom = too_seldom;
 }
 
 NodeSight RunningOperator::sight_of(const kube::Node& node) {
@@ -144,8 +145,8 @@ NodeSight RunningOperator::sight_of(const kube::Node& node) {
     const auto total = link == nullptr ? std::nullopt : total_of(node);
     sight.hears = total && total->send;
   }
-  sight.lost_answer = reclaim_requests_.lost_answer(node);
-  sight.preempted = preempted_.to_write(node, loop_.clock().wall());
+  sight.lost_answer = reclaims_.requests.lost_answer(node);
+  sight.preempted = reclaims_.preempted.to_write(node, loop_.clock().wall());
   if (options_.totals.rounding == policy::sell::YarnRounding::kPeer) {
     sight.book = NodeSight::Book::kRemove;  // its amounts belong to no offer
     return sight;
@@ -170,9 +171,9 @@ NodeSight RunningOperator::sight_of(const kube::Node& node) {
   if (const auto share = share_of(node, {}, model::Mode::kEnforce, {}, loop_.clock().wall()); share && share->origin) {
     sight.of_book.origin = *share->origin;
   }
-  const auto last = written_.find(name);
-  sight.renew_due = last == written_.end() || loop_.clock().monotonic() - last->second >=
-                                                  renew_after(name, map_.nm_of.size(), options_.queries_per_second);
+  const auto last = writes_.last.find(name);
+  sight.renew_due = last == writes_.last.end() || loop_.clock().monotonic() - last->second >=
+                                                      renew_after(name, map_.nm_of.size(), options_.queries_per_second);
   return sight;
 }
 
@@ -188,7 +189,7 @@ net::Task<void> RunningOperator::annotate_one(std::string name, WritePass& pass)
     note_unwritten(name, place.error(), pass);
     co_return;
   }
-  const kube::Node* node = is_over(pass) ? nullptr : nodes_.find({"", name});
+  const kube::Node* node = is_over(pass) ? nullptr : cache_.find(name);
   auto write = node == nullptr ? std::nullopt : node_write(*node, sight_of(*node), loop_.clock().wall());
   if (!write) co_return;
   kube::WriteOptions options;
@@ -198,7 +199,7 @@ net::Task<void> RunningOperator::annotate_one(std::string name, WritePass& pass)
   const auto patched = co_await client_.patch(kube::kNodes, name, kube::PatchType::kMerge, std::move(write->body),
                                               std::move(options), kPatchLimit);
   if (patched) {
-    written_[name] = loop_.clock().monotonic();
+    writes_.last[name] = loop_.clock().monotonic();
     pass.in_vain = 0;
   } else {
     note_unwritten(name, patched.error(), pass);

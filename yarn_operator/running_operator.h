@@ -12,18 +12,17 @@
 #include <utility>
 #include <vector>
 
-#include "kube/informer.h"
+#include "kube/leader.h"
 #include "kube/recorder.h"
 #include "net/admin.h"
 #include "yarn_operator/agent_reclaims.h"
-#include "yarn_operator/budgets_watch.h"
+#include "yarn_operator/cluster_cache.h"
 #include "yarn_operator/cluster_link.h"
 #include "yarn_operator/contested.h"
 #include "yarn_operator/node_map.h"
 #include "yarn_operator/node_reclaim.h"
 #include "yarn_operator/node_words.h"
-#include "yarn_operator/objects.h"
-#include "yarn_operator/pool_modes.h"
+#include "yarn_operator/operator_metrics.h"
 #include "yarn_operator/preempted_containers.h"
 #include "yarn_operator/reclaim_progress.h"
 #include "yarn_operator/reclaim_requests.h"
@@ -49,7 +48,7 @@ class RunningOperator final : public YarnOperator {
   struct Lane {
     Lane(RunningOperator& of, Rim& rim, YarnCluster cluster, base::Log named, base::Random random)
         : log(named),
-          link(of.loop_, rim.workers, std::move(cluster), std::move(named), of.metrics_, random,
+          link(of.loop_, rim.workers, std::move(cluster), std::move(named), of.registry_, random,
                {rim.audit, rim.actor}),
           wake(of.loop_),
           asked(of.loop_),
@@ -106,7 +105,6 @@ class RunningOperator final : public YarnOperator {
 
   bool only_observes() const { return options_.mode == "observe"; }
   bool may_write() const { return !only_observes() && !draining_ && (elector_ == nullptr || elector_->leading()); }
-  bool listed() const { return nodes_.synced() && pods_.synced() && nm_pods_.synced() && pool_modes_.synced(); }
   void changed();
 
   // ---- shared state ----
@@ -114,7 +112,6 @@ class RunningOperator final : public YarnOperator {
   const NodeMap& map();
   void tell_without_node(const std::vector<NmName>& now);
   void tell_mismatch(const std::string& name, const std::string& why);
-  void count_pod(const PodRow& pod, int by);  // -1: it is gone
   // `keep_mib`: limit while reclaimed capacity is kept back for a moment.
   std::optional<policy::sell::YarnTotal> total_of(const kube::Node& node,
                                                   std::optional<std::int64_t> keep_mib = std::nullopt);
@@ -177,49 +174,39 @@ class RunningOperator final : public YarnOperator {
   net::Task<void> annotate_one(std::string name, WritePass& pass);
   void note_unwritten(const std::string& node, const Error& error, WritePass& pass);
 
+  // What is written onto nodes.
+  struct NodeWrites {
+    explicit NodeWrites(net::EventLoop& loop) : wake(loop) {}
+    net::Event wake;
+    std::map<std::string, Held> held;                 // by node
+    std::map<std::string, base::MonotonicTime> last;  // by node: time of the last write
+    bool renews_too_seldom = false;                   // logged
+  };
+  // What YARN must return, and how far that is.
+  struct Reclaims {
+    explicit Reclaims(const base::Log& log) : requests(log) {}
+    ReclaimRequests requests;
+    ReclaimProgress drains;
+    ReclaimProgress returns;
+    PreemptedContainers preempted;
+  };
+
   net::EventLoop& loop_;
   kube::Client& client_;
   base::Log log_;
-  base::Registry& metrics_;
+  base::Registry& registry_;
   const OperatorOptions options_;
-  kube::Interner interner_;
-  kube::Informer<kube::Node> nodes_;
-  kube::Informer<PodRow> pods_;  // only those that hold batch
-  kube::Informer<NmPodRow> nm_pods_;
-  std::map<std::string, BatchSum, std::less<>> held_by_pods_;  // by node; an index of pods is larger
-  PoolModes pool_modes_;
-  BudgetsWatch budgets_;
+  OperatorMetrics metrics_;
+  ClusterCache cache_;
   kube::EventRecorder recorder_;
   std::unique_ptr<kube::LeaderElector> elector_;
-  base::Gauge& wrong_;
-  base::Gauge& mapped_;
-  base::Gauge& without_node_;
-  base::Gauge& away_;
-  base::Gauge& closed_;
-  base::Gauge& wait_in_vain_;
-  base::Gauge& ignore_cpu_;
-  base::Gauge& silent_;
-  base::Gauge& contested_;
-  base::Gauge& renew_after_;
   const std::size_t invalid_clusters_;
   std::vector<std::unique_ptr<Lane>> lanes_;
   NodeMap map_;
   bool map_old_ = true;
   std::map<std::string, std::string> unreadable_;
-  std::map<std::string, Held> held_;                    // by node
-  std::map<std::string, base::MonotonicTime> written_;  // by node: time of the last write
-  base::Counter& agent_preempted_;
-  base::Counter& agent_not_preempted_;
-  base::Counter& drained_;
-  base::Counter& reclaimed_;
-  base::Counter& reclaim_preempted_;
-  base::Gauge& reclaims_wait_;
-  ReclaimRequests reclaim_requests_;
-  ReclaimProgress drains_;
-  ReclaimProgress reclaims_;
-  PreemptedContainers preempted_;
-  net::Event annotate_;
-  bool renews_too_seldom_ = false;  // logged
+  Reclaims reclaims_;
+  NodeWrites writes_;
   int under_way_ = 0;
   bool draining_ = false;
   std::unique_ptr<net::HttpServer> admin_;
