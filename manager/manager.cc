@@ -42,6 +42,25 @@ kube::InformerConfig topology_informer() {
 
 }  // namespace
 
+RunningManager::Cached::Cached(net::EventLoop& loop, kube::Client& client, const base::Log& log,
+                               base::Registry& metrics, base::Random& random)
+    : interner(metrics, "manager"),
+      nodes({loop, client, client, log, metrics, random.fork()}, informer(kube::kNodes),
+            [this](std::string_view bytes) { return kube::decode_node(bytes, node_fields(), interner); }),
+      pods({loop, client, client, log, metrics, random.fork()}, pod_informer(),
+           [this](std::string_view bytes) { return decode_pod_projection(bytes, interner); }),
+      node_metrics(
+          {loop, client, client, log, metrics, random.fork()}, informer(kube::kNodeMetrics),
+          [this](std::string_view bytes) { return kube::decode_node_metric(bytes, metric_fields(), interner); }),
+      topologies({loop, client, client, log, metrics, random.fork()}, topology_informer(),
+                 [this](std::string_view bytes) {
+                   return kube::decode_node_resource_topology(bytes, topology_fields(), interner);
+                 }) {
+  pods.add_index(std::string(kPodsByNode), [](const PodProjection& pod) {
+    return pod.node_name.empty() ? std::vector<std::string>() : std::vector<std::string>{std::string(pod.node_name)};
+  });
+}
+
 RunningManager::RunningManager(net::EventLoop& loop, kube::Client& client, base::Log log, base::Registry& metrics,
                                base::Random random, ManagerOptions options)
     : loop_(loop),
@@ -49,54 +68,41 @@ RunningManager::RunningManager(net::EventLoop& loop, kube::Client& client, base:
       log_(std::move(log)),
       metrics_(metrics),
       options_(std::move(options)),
-      interner_(metrics, "manager"),
-      nodes_({loop, client, client, log_, metrics, random.fork()}, informer(kube::kNodes),
-             [this](std::string_view bytes) { return kube::decode_node(bytes, node_fields(), interner_); }),
-      pods_({loop, client, client, log_, metrics, random.fork()}, pod_informer(),
-            [this](std::string_view bytes) { return decode_pod_projection(bytes, interner_); }),
-      node_metrics_(
-          {loop, client, client, log_, metrics, random.fork()}, informer(kube::kNodeMetrics),
-          [this](std::string_view bytes) { return kube::decode_node_metric(bytes, metric_fields(), interner_); }),
-      topologies_({loop, client, client, log_, metrics, random.fork()}, topology_informer(),
-                  [this](std::string_view bytes) {
-                    return kube::decode_node_resource_topology(bytes, topology_fields(), interner_);
-                  }),
+      cached_(loop, client, log_, metrics, random),
       queue_(loop, metrics, "overcommit", random.fork()),
       recorder_(loop, client, log_, metrics, std::string(kComponent)),
-      shared_{loop, client, client, client, recorder_, interner_, log_, metrics},
-      evictions_(shared_, eviction_context(), random.fork()),
+      shared_{loop, client, client, client, recorder_, cached_.interner, log_, metrics},
       settings_(shared_, settings_context(), random.fork()),
       waiting_(
           shared_, random.fork(),
           [this]() -> const policy::waterline::TidemarkConfig& { return settings_.newest().tidemark; },
           [this](WaitingPods::Change change) { look_at_ledgers(change == WaitingPods::Change::kHowMuch); }),
-      budgets_(shared_, budget_context(), random.fork()),
-      limits_(limits_context()),
-      orders_(
-          shared_, nodes_, random.fork(), options_.config_namespace, [this] { return may_write(); },
-          [this] { enqueue_all(); }),
-      contests_(loop, contest_context(client), log_, metrics),
-      states_(loop, state_context(client), log_, metrics, random.fork()),
-      lanes_(client),
-      zones_(shared_, lanes_, topologies_, leadership(), write_limit(options_), &contests_),
-      journal_(loop, log_, metrics, options_.journal, options_.lease.identity),
-      least_(
-          history_context(client), [this] { return has_motion(settings_); },
-          [this](const model::NodeName& node) { return nodes_.find({"", node.value}) != nullptr; }, log_),
-      reclaims_(metrics, recorder_, specs_),
-      controller_(shared_, overcommit_context(), overcommit_hooks()),
-      workers_(loop, queue_, controller_, log_, metrics, options_.lease.retry_period),
-      lines_(PoolLinesContext{loop_, nodes_, settings_, metrics_, [this] { return may_write(); },
-                              [this] { return orders_.overrides(); }}),
-      specs_(shared_, nodes_, node_metrics_, settings_, random.fork(), specs_options()),
-      profiles_(profiles_context(client), log_),
-      recommender_(shared_, recommender_context()),
+      evictions_{EvictionWatch(shared_, eviction_context(), random.fork()),
+                 BudgetController(shared_, budget_context(), random.fork()), EvictionLimits(limits_context())},
+      state_{StateSource(
+                 shared_, cached_.nodes, random.fork(), options_.config_namespace, [this] { return may_write(); },
+                 [this] { enqueue_all(); }),
+             Contests(loop, contest_context(client), log_, metrics),
+             StateController(loop, state_context(client), log_, metrics, random.fork())},
+      capacity_{
+          WriteLanes(client),
+          TopologyController(shared_, capacity_.lanes, cached_.topologies, leadership(), write_limit(options_),
+                             &state_.contests),
+          DecisionJournal(loop, log_, metrics, options_.journal, options_.lease.identity),
+          NoReports(),
+          LeastOffers(
+              history_context(client), [this] { return has_motion(settings_); },
+              [this](const model::NodeName& node) { return cached_.nodes.find({"", node.value}) != nullptr; }, log_),
+          Reclaims(metrics, recorder_, specs_),
+          OvercommitController(shared_, overcommit_context(), overcommit_hooks()),
+          CapacityWorkers(loop, queue_, capacity_.controller, log_, metrics, options_.lease.retry_period),
+          PoolLines(PoolLinesContext{loop_, cached_.nodes, settings_, metrics_, [this] { return may_write(); },
+                                     [this] { return state_.orders.overrides(); }})},
+      specs_(shared_, cached_.nodes, cached_.node_metrics, settings_, random.fork(), specs_options()),
+      workloads_{Profiles(profiles_context(client), log_), Recommender(shared_, recommender_context())},
       grants_(grant_context()),
       all_synced_(loop),
       scope_(loop) {
-  pods_.add_index(std::string(kPodsByNode), [](const PodProjection& pod) {
-    return pod.node_name.empty() ? std::vector<std::string>() : std::vector<std::string>{std::string(pod.node_name)};
-  });
   subscribe();
 }
 
@@ -106,16 +112,16 @@ Result<void> RunningManager::prepare(kube::Client& client, kube::Client& electio
     elector_->on_change([this](bool leading) {
       settings_.leadership_changed();
       if (webhooks_) webhooks_->leadership_changed();
-      least_.leadership_changed();
+      capacity_.least.leadership_changed();
       grants_.look();
       if (!leading) {
         specs_.leave();
-        return contests_.leave();
+        return state_.contests.leave();
       }
-      contests_.take_over();
+      state_.contests.take_over();
       enqueue_all();
       specs_.look_at_all();
-      profiles_.look();
+      workloads_.profiles.look();
     });
   }
   if (elector_ == nullptr) {  // a single manager leads, unless it only observes
@@ -126,31 +132,32 @@ Result<void> RunningManager::prepare(kube::Client& client, kube::Client& electio
   options_.webhooks.gates = webhook_gates(options_.feature_gates);
   options_.webhooks.gates.catch_up &= options_.controllers.colocation_profile;
   if (!only_observes() && options_.webhooks.mode == WebhookMode::kOn && options_.webhooks.gates.served) {
-    TM_TRY(webhooks_,
-           Webhooks::make(loop_, client, log_, metrics_, random.fork(), options_.webhooks,
-                          {options_.config_namespace, options_.config_name, options_.zones, nodes_,
-                           leadership().leading, [this](std::string_view pod) { return limits_.take(pod); }}));
+    TM_TRY(webhooks_, Webhooks::make(loop_, client, log_, metrics_, random.fork(), options_.webhooks,
+                                     {options_.config_namespace, options_.config_name, options_.zones, cached_.nodes,
+                                      leadership().leading,
+                                      [this](std::string_view pod) { return evictions_.limits.take(pod); }}));
   }
-  TM_TRY(admin_, net::serve_admin(loop_, log_, options_.metrics_address, metrics_, [this] { return not_ready(); },
-                                  {.refresh = [this] { refresh_metrics(); },
-                                   .offline = [this] { return may_write() ? controller_.figures().text() : ""; }}));
+  TM_TRY(admin_,
+         net::serve_admin(loop_, log_, options_.metrics_address, metrics_, [this] { return not_ready(); },
+                          {.refresh = [this] { refresh_metrics(); },
+                           .offline = [this] { return may_write() ? capacity_.controller.figures().text() : ""; }}));
   TM_TRY(health_, net::serve_health(loop_, log_, options_.health_address, [this] { return not_ready(); }));
   return {};
 }
 
 void RunningManager::start() {
-  scope_.spawn(nodes_.run());
-  scope_.spawn(pods_.run());
-  scope_.spawn(node_metrics_.run());
-  scope_.spawn(topologies_.run());
-  evictions_.start();
+  scope_.spawn(cached_.nodes.run());
+  scope_.spawn(cached_.pods.run());
+  scope_.spawn(cached_.node_metrics.run());
+  scope_.spawn(cached_.topologies.run());
+  evictions_.watch.start();
   settings_.start();
-  budgets_.start();
-  orders_.start();
-  journal_.start();
+  evictions_.budgets.start();
+  state_.orders.start();
+  capacity_.journal.start();
   specs_.start();
-  profiles_.start();
-  recommender_.start();
+  workloads_.profiles.start();
+  workloads_.recommender.start();
   if (!only_observes()) grants_.start();
   if (only_observes()) {
     log_.warn(model::reason_sentence(model::Reason::kStateByManager),
@@ -167,7 +174,7 @@ void RunningManager::start() {
     return;
   }
   for (std::int64_t i = 0; i < options_.workers; ++i) scope_.spawn(work(kube::WorkQueue::Urgency::kRoutine));
-  scope_.spawn(workers_.serve_line());
+  scope_.spawn(capacity_.workers.serve_line());
   for (int i = 0; i < kRepairWorkers; ++i) scope_.spawn(work(kube::WorkQueue::Urgency::kUrgent));
   for (std::int64_t i = 0; i < kStateWorkers; ++i) scope_.spawn(work_on_states());
   if (options_.sync_period > base::Duration(0)) scope_.spawn(look_again());
@@ -176,14 +183,14 @@ void RunningManager::start() {
 
 std::string RunningManager::not_ready() const {
   if (draining_) return "on its way out";
-  if (!nodes_.synced()) return "nodes are not listed yet";
-  if (!pods_.synced()) return "pods are not listed yet";
-  if (!node_metrics_.synced()) return "nodemetrics are not listed yet";
-  if (!topologies_.synced()) return "noderesourcetopologies are not listed yet";
+  if (!cached_.nodes.synced()) return "nodes are not listed yet";
+  if (!cached_.pods.synced()) return "pods are not listed yet";
+  if (!cached_.node_metrics.synced()) return "nodemetrics are not listed yet";
+  if (!cached_.topologies.synced()) return "noderesourcetopologies are not listed yet";
   if (auto missing = settings_.not_ready(); !missing.empty()) return missing;
   if (auto missing = specs_.not_ready(); !missing.empty()) return missing;
   if (webhooks_ && !webhooks_->not_ready().empty()) return webhooks_->not_ready();
-  if (!orders_.taken()) return "tidemark-state is not read yet";
+  if (!state_.orders.taken()) return "tidemark-state is not read yet";
   if (!all_synced_.is_set()) return "tidemark-budgets is not read yet";
   if (!caches().whole()) return "a cache is over its budget: offers are only cut";
   return "";
@@ -192,11 +199,11 @@ std::string RunningManager::not_ready() const {
 net::Task<void> RunningManager::drain() {
   draining_ = true;
   const auto end = loop_.clock().monotonic() + kDrainLimit;
-  while ((controller_.writing() || zones_.writing() || specs_.writing() || states_.writing()) &&
+  while ((capacity_.controller.writing() || capacity_.zones.writing() || specs_.writing() || state_.marks.writing()) &&
          loop_.clock().monotonic() < end)
     co_await loop_.sleep(std::chrono::milliseconds(20));
   if (elector_) co_await elector_->release();
-  co_await journal_.drain(kJournalDrainLimit);
+  co_await capacity_.journal.drain(kJournalDrainLimit);
   // Last: a successor may write meanwhile, and questions go on being answered.
   if (webhooks_) co_await webhooks_->drain();
 }
@@ -216,11 +223,12 @@ void RunningManager::refresh_metrics() {
   };
   wait("routine", client_);
   wait("ahead", client_.ahead());
-  orders_.refresh_metrics();
+  state_.orders.refresh_metrics();
 }
 
 net::Task<void> RunningManager::wait_for_caches() {
-  for (auto* core : {&nodes_.core(), &pods_.core(), &node_metrics_.core(), &topologies_.core()}) {
+  for (auto* core :
+       {&cached_.nodes.core(), &cached_.pods.core(), &cached_.node_metrics.core(), &cached_.topologies.core()}) {
     while (!co_await core->wait_synced(std::chrono::minutes(1))) {
       log_.warn("waiting for the API server", {{"missing", not_ready()}});
     }
@@ -228,37 +236,38 @@ net::Task<void> RunningManager::wait_for_caches() {
   while (!co_await settings_.wait_read(std::chrono::minutes(1))) {
     log_.warn("waiting for the API server", {{"missing", not_ready()}});
   }
-  co_await orders_.wait_taken();
-  if (may_write()) contests_.take_over();  // a leader elected before the nodes were known found nothing to take over
-  contests_.begin();
+  co_await state_.orders.wait_taken();
+  if (may_write())
+    state_.contests.take_over();  // a leader elected before the nodes were known found nothing to take over
+  state_.contests.begin();
   specs_.look_at_all();
-  lines_.start();
-  least_.start();
-  co_await budgets_.begin();
-  log_.info(
-      "caches filled",
-      {{"nodes", nodes_.core().size()}, {"pods", pods_.core().size()}, {"nodemetrics", node_metrics_.core().size()}});
+  capacity_.lines.start();
+  capacity_.least.start();
+  co_await evictions_.budgets.begin();
+  log_.info("caches filled", {{"nodes", cached_.nodes.core().size()},
+                              {"pods", cached_.pods.core().size()},
+                              {"nodemetrics", cached_.node_metrics.core().size()}});
   all_synced_.set();
   grants_.look();
 }
 
 void RunningManager::enqueue_all() {
-  nodes_.for_each([this](const kube::ObjectKey& key, const kube::Node&) { look_at(key.name); });
+  cached_.nodes.for_each([this](const kube::ObjectKey& key, const kube::Node&) { look_at(key.name); });
 }
 
 void RunningManager::look_at(const std::string& node) {
   queue_.add(node);
-  states_.look_at(node);
+  state_.marks.look_at(node);
   specs_.look_at(node);
 }
 
 net::Task<void> RunningManager::work_on_states() {
   co_await all_synced_.wait();
-  co_await states_.work();
+  co_await state_.marks.work();
 }
 
 void RunningManager::look_at_ledgers(bool class_aware) {
-  nodes_.for_each([this, class_aware](const kube::ObjectKey& key, const kube::Node& node) {
+  cached_.nodes.for_each([this, class_aware](const kube::ObjectKey& key, const kube::Node& node) {
     const model::LedgerConfig& ledger = settings_.pool_of(node).ledger;
     if (ledger.class_aware || (!class_aware && ledger != model::LedgerConfig())) queue_.add(key.name);
   });
@@ -274,13 +283,13 @@ net::Task<void> RunningManager::look_again() {
 net::Task<void> RunningManager::tell_of_silence() {
   while (true) {
     co_await loop_.sleep(kSilenceLook);
-    journal_.unheard(unheard(), loop_.clock().wall());
+    capacity_.journal.unheard(unheard(), loop_.clock().wall());
   }
 }
 
 net::Task<void> RunningManager::work(kube::WorkQueue::Urgency least) {
   co_await all_synced_.wait();
-  co_await workers_.work(least);
+  co_await capacity_.workers.work(least);
 }
 
 kube::ClientConfig election_client_config() {

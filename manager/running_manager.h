@@ -54,7 +54,7 @@ class RunningManager final : public Manager {
 
   bool only_observes() const { return options_.mode == "observe"; }
   bool may_write() const { return !only_observes() && !draining_ && (elector_ == nullptr || elector_->leading()); }
-  OvercommitCaches caches() const { return {nodes_, pods_, node_metrics_, topologies_}; }
+  OvercommitCaches caches() const { return {cached_.nodes, cached_.pods, cached_.node_metrics, cached_.topologies}; }
   // A write must be over before a successor may start, which is lease_duration − renew_deadline after we stop.
   static base::Duration write_limit(const ManagerOptions& options);
   // Brings gauges up to date when the metrics are requested.
@@ -95,39 +95,58 @@ class RunningManager final : public Manager {
   Leadership leadership();
   void subscribe();
 
+  // The parts, by concern. Within each, a later one uses the earlier ones.
+  struct Cached {
+    Cached(net::EventLoop& loop, kube::Client& client, const base::Log& log, base::Registry& metrics,
+           base::Random& random);
+    kube::Interner interner;
+    kube::Informer<kube::Node> nodes;
+    kube::Informer<PodProjection> pods;
+    kube::Informer<kube::NodeMetric> node_metrics;
+    kube::Informer<kube::NodeResourceTopology> topologies;
+  };
+  struct Evictions {
+    EvictionWatch watch;
+    BudgetController budgets;
+    EvictionLimits limits;
+  };
+  struct State {
+    StateSource orders;
+    Contests contests;
+    StateController marks;
+  };
+  struct Capacity {
+    WriteLanes lanes;
+    TopologyController zones;
+    DecisionJournal journal;
+    NoReports no_reports;
+    LeastOffers least;
+    Reclaims reclaims;
+    OvercommitController controller;
+    CapacityWorkers workers;
+    PoolLines lines;
+  };
+  struct Workloads {
+    Profiles profiles;
+    Recommender recommender;
+  };
+
   net::EventLoop& loop_;
   kube::Client& client_;
   base::Log log_;
   base::Registry& metrics_;
   ManagerOptions options_;
-  kube::Interner interner_;
-  kube::Informer<kube::Node> nodes_;
-  kube::Informer<PodProjection> pods_;
-  kube::Informer<kube::NodeMetric> node_metrics_;
-  kube::Informer<kube::NodeResourceTopology> topologies_;
+  Cached cached_;
   kube::WorkQueue queue_;
   kube::EventRecorder recorder_;
   Shared shared_;
-  EvictionWatch evictions_;
   Settings settings_;
   WaitingPods waiting_;
-  BudgetController budgets_;
-  EvictionLimits limits_;
-  StateSource orders_;
-  Contests contests_;
-  StateController states_;
-  WriteLanes lanes_;
-  TopologyController zones_;
-  DecisionJournal journal_;
-  NoReports no_reports_;
-  LeastOffers least_;
-  Reclaims reclaims_;
-  OvercommitController controller_;
-  CapacityWorkers workers_;
-  PoolLines lines_;
+  Evictions evictions_;
+  State state_;
+  Capacity capacity_;
   NodeSpecs specs_;
-  Profiles profiles_;
-  Recommender recommender_;
+  Workloads workloads_;
   NodeGrants grants_;
   std::unique_ptr<kube::LeaderElector> elector_;
   std::unique_ptr<Webhooks> webhooks_;  // null where they are off

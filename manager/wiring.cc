@@ -22,20 +22,20 @@ constexpr double kStateBudgetShare = 0.3;  // of the requests a second
 }  // namespace
 
 NodePermitInputs RunningManager::node_permit_inputs(const kube::Node& node) {
-  NodePermitInputs inputs = orders_.inputs();
+  NodePermitInputs inputs = state_.orders.inputs();
   inputs.sold_known = caches().whole();
-  budgets_.enter(inputs);
+  evictions_.budgets.enter(inputs);
   if (only_observes()) {
     inputs.left.reason = model::Reason::kStateByManager;
   } else {
-    inputs.left = contests_.look(node);
+    inputs.left = state_.contests.look(node);
   }
   return inputs;
 }
 
 NodePermit RunningManager::node_permit_of(const kube::Node& node) {
   policy::state::SoldNow sold;
-  const auto pods = pods_.by_index(kPodsByNode, std::string(node.meta.name));
+  const auto pods = cached_.pods.by_index(kPodsByNode, std::string(node.meta.name));
   sold = sold_on(pods, node, kube::to_node_snapshot(node, {}, nullptr, nullptr).snapshot);
   return node_permit(node, settings_.for_node(node).tidemark, &model::PoolModes::capacity, node_permit_inputs(node),
                      sold, loop_.clock().wall());
@@ -47,38 +47,39 @@ bool RunningManager::specs_held(const kube::Node& node, model::Mode model::PoolM
 }
 
 kube::Unheard RunningManager::unheard() {
-  return no_reports_.look(loop_.clock().monotonic(), node_metrics_.core().unheard(),
-                          elector_ == nullptr ? kube::Unheard() : elector_->unheard());
+  return capacity_.no_reports.look(loop_.clock().monotonic(), cached_.node_metrics.core().unheard(),
+                                   elector_ == nullptr ? kube::Unheard() : elector_->unheard());
 }
 
 OvercommitContext RunningManager::overcommit_context() {
-  return {.lanes = lanes_,
+  return {.lanes = capacity_.lanes,
           .caches = caches(),
           .settings = settings_,
           .leadership = leadership(),
-          .zones = zones_,
-          .journal = journal_,
+          .zones = capacity_.zones,
+          .journal = capacity_.journal,
           .plugins = options_.plugins,
           .write_limit = write_limit(options_)};
 }
 
 OvercommitHooks RunningManager::overcommit_hooks() {
-  return {.permit = [this](const kube::Node& node) { return node_permit_inputs(node); },
-          .waiting = [this] { return &waiting_.state(); },
-          .shows = [this] { return only_observes() || may_write(); },
-          .before_write = [this](const model::NodeName& node,
-                                 const model::ExtendedResources& amounts) { contests_.before_write(node, amounts); },
-          .after_write =
-              [this](const model::NodeName& node, WriteEnd end) {
-                if (end == WriteEnd::kUnknown) return contests_.lost_write(node);
-                contests_.after_write(node, end == WriteEnd::kDone);
-              },
-          .told = [this](const kube::Node& node) { return specs_.told(node); },
-          .unheard = [this] { return unheard(); },
-          .learned = {.expected = [this](std::string_view workload) { return profiles_.expected(workload); },
-                      .least = &least_,
-                      .evicted = [this](std::string_view node) { return evictions_.evicted_last(node); }},
-          .reclaims = &reclaims_};
+  return {
+      .permit = [this](const kube::Node& node) { return node_permit_inputs(node); },
+      .waiting = [this] { return &waiting_.state(); },
+      .shows = [this] { return only_observes() || may_write(); },
+      .before_write = [this](const model::NodeName& node,
+                             const model::ExtendedResources& amounts) { state_.contests.before_write(node, amounts); },
+      .after_write =
+          [this](const model::NodeName& node, WriteEnd end) {
+            if (end == WriteEnd::kUnknown) return state_.contests.lost_write(node);
+            state_.contests.after_write(node, end == WriteEnd::kDone);
+          },
+      .told = [this](const kube::Node& node) { return specs_.told(node); },
+      .unheard = [this] { return unheard(); },
+      .learned = {.expected = [this](std::string_view workload) { return workloads_.profiles.expected(workload); },
+                  .least = &capacity_.least,
+                  .evicted = [this](std::string_view node) { return evictions_.watch.evicted_last(node); }},
+      .reclaims = &capacity_.reclaims};
 }
 
 ProfilesContext RunningManager::profiles_context(kube::Client& client) {
@@ -87,7 +88,7 @@ ProfilesContext RunningManager::profiles_context(kube::Client& client) {
           recorder_,
           metrics_,
           leadership(),
-          pods_,
+          cached_.pods,
           [this]() -> const policy::waterline::ProfileSettings& { return profile_settings(); },
           options_.config_namespace,
           write_limit(options_)};
@@ -96,9 +97,9 @@ ProfilesContext RunningManager::profiles_context(kube::Client& client) {
 RecommenderContext RunningManager::recommender_context() {
   return {// Before the settings are read it is unknown whether recommendations are published.
           .leading = [this] { return may_write() && settings_.not_ready().empty(); },
-          .pods = pods_,
-          .book = profiles_.book(),
-          .all_read = [this] { return profiles_.all_read(); },
+          .pods = cached_.pods,
+          .book = workloads_.profiles.book(),
+          .all_read = [this] { return workloads_.profiles.all_read(); },
           .settings = [this]() -> const policy::waterline::ProfileSettings& { return profile_settings(); },
           .write_limit = write_limit(options_)};
 }
@@ -106,7 +107,7 @@ RecommenderContext RunningManager::recommender_context() {
 ContestContext RunningManager::contest_context(kube::Client& client) {
   return {client,
           recorder_,
-          nodes_,
+          cached_.nodes,
           [this] { return may_write(); },
           [this](const std::string& node) { look_at(node); },
           options_.contest};
@@ -115,8 +116,8 @@ ContestContext RunningManager::contest_context(kube::Client& client) {
 StateContext RunningManager::state_context(kube::Client& client) {
   return {client,
           recorder_,
-          interner_,
-          nodes_,
+          cached_.interner,
+          cached_.nodes,
           [this](const kube::Node& node) { return node_permit_of(node); },
           [this] { return may_write(); },
           [this] { return only_observes() || may_write(); },
@@ -133,7 +134,7 @@ NodeSpecsOptions RunningManager::specs_options() {
           options_.controllers.node_slo,
           options_.controllers.node_metric,
           [this](const kube::Node& node, model::Mode model::PoolModes::* mode) { return specs_held(node, mode); },
-          [this] { return orders_.overrides(); },
+          [this] { return state_.orders.overrides(); },
           &recorder_,
           [this](const kube::Node& node) {
             if (node.meta.annotations.get(model::kConfigHashAnnotation) != settings_.for_node(node).hash) {
@@ -141,9 +142,9 @@ NodeSpecsOptions RunningManager::specs_options() {
             }
           },
           [this](const kube::Node& node) {
-            return policy::settings::KnownTold{grants_.told(node), reclaims_.of(node.meta.name.view())};
+            return policy::settings::KnownTold{grants_.told(node), capacity_.reclaims.of(node.meta.name.view())};
           },
-          &contests_};
+          &state_.contests};
 }
 
 HistoryContext RunningManager::history_context(kube::Client& client) {
@@ -151,7 +152,7 @@ HistoryContext RunningManager::history_context(kube::Client& client) {
 }
 
 EvictionContext RunningManager::eviction_context() {
-  return {.nodes = nodes_,
+  return {.nodes = cached_.nodes,
           .pool_of = [this](const kube::Node& node) { return settings_.pool_of(node).name; },
           .known_class =
               [this](const kube::Node& node, std::string_view name) {
@@ -178,7 +179,7 @@ void RunningManager::tell_back_off(const kube::Node& node, policy::sell::LedgerS
 }
 
 BudgetContext RunningManager::budget_context() {
-  return {.evictions = evictions_,
+  return {.evictions = evictions_.watch,
           .operator_grants = [this] { return grants_.of_operator(); },
           .pools = [this] { return budget_pools(settings_.in_force()); },
           .asked_for = [this] { return any_of_tidemark(settings_.in_force()); },
@@ -190,12 +191,12 @@ BudgetContext RunningManager::budget_context() {
 
 EvictionLimitsContext RunningManager::limits_context() {
   return {.clock = loop_.clock(),
-          .interner = interner_,
-          .book = [this]() -> const policy::evict::EvictionBook& { return evictions_.book(); },
-          .state = [this]() -> const policy::evict::BudgetState& { return budgets_.state(); },
+          .interner = cached_.interner,
+          .book = [this]() -> const policy::evict::EvictionBook& { return evictions_.watch.book(); },
+          .state = [this]() -> const policy::evict::BudgetState& { return evictions_.budgets.state(); },
           .pool_of = [this](std::string_view name,
                             std::string_view work_class) -> std::optional<policy::evict::BudgetPool> {
-            const kube::Node* node = nodes_.find({"", std::string(name)});
+            const kube::Node* node = cached_.nodes.find({"", std::string(name)});
             if (node == nullptr || !settings_.for_node(*node).texts.tidemark) return std::nullopt;
             if (class_is_off(*node, work_class, loop_.clock().wall())) return std::nullopt;
             const model::Pool& pool = settings_.pool_of(*node);
@@ -205,7 +206,7 @@ EvictionLimitsContext RunningManager::limits_context() {
 
 GrantContext RunningManager::grant_context() {
   return {.loop = loop_,
-          .nodes = nodes_,
+          .nodes = cached_.nodes,
           .metrics = metrics_,
           .pool_of = [this](const kube::Node& node) -> const model::Pool& { return settings_.pool_of(node); },
           .asked_for = [this] { return any_of_tidemark(settings_.in_force()); },
@@ -218,14 +219,14 @@ GrantContext RunningManager::grant_context() {
                 });
               },
           .of_operator = [this]() -> const std::optional<policy::evict::OperatorGrants>& {
-            return budgets_.stored_grants();
+            return evictions_.budgets.stored_grants();
           },
           .look_at = [this](const std::string& node) { specs_.look_at(node); }};
 }
 
 SettingsContext RunningManager::settings_context() {
-  return {.nodes = &nodes_,
-          .evictions = &evictions_,
+  return {.nodes = &cached_.nodes,
+          .evictions = &evictions_.watch,
           .leading = [this] { return may_write(); },
           .writes = [this](const kube::Node& node) { return !specs_held(node, &model::PoolModes::capacity); },
           .config_namespace = options_.config_namespace,
@@ -246,42 +247,42 @@ Leadership RunningManager::leadership() {
 }
 
 void RunningManager::subscribe() {
-  nodes_.subscribe([this](const kube::ObjectKey& key, const kube::Node* before, const kube::Node* after) {
+  cached_.nodes.subscribe([this](const kube::ObjectKey& key, const kube::Node* before, const kube::Node* after) {
     const bool marked = after != nullptr && mark_changed(before, *after);
-    controller_.node_changed(before, after);
-    contests_.node_changed(key.name, before, after);
-    evictions_.node_changed(before, after);
-    queue_.add(key.name, marked ? kube::WorkQueue::Urgency::kUrgent : workers_.urgency_of(key.name));
-    if (state_may_change(before, after)) states_.node_changed(key.name);
+    capacity_.controller.node_changed(before, after);
+    state_.contests.node_changed(key.name, before, after);
+    evictions_.watch.node_changed(before, after);
+    queue_.add(key.name, marked ? kube::WorkQueue::Urgency::kUrgent : capacity_.workers.urgency_of(key.name));
+    if (state_may_change(before, after)) state_.marks.node_changed(key.name);
     if (marked) specs_.look_at(key.name);
-    if (after == nullptr) zones_.forget_writes_of(model::NodeName(key.name));
+    if (after == nullptr) capacity_.zones.forget_writes_of(model::NodeName(key.name));
   });
-  pods_.subscribe([this](const kube::ObjectKey& key, const PodProjection* before, const PodProjection* after) {
+  cached_.pods.subscribe([this](const kube::ObjectKey& key, const PodProjection* before, const PodProjection* after) {
     if (before == nullptr || after == nullptr) waiting_.bound(key, after);
-    evictions_.running_changed(before == nullptr ? nullptr : before->end.get(),
-                               after == nullptr ? nullptr : after->end.get(), !pods_.synced());
-    if (after != nullptr && after->end) limits_.seen(*after->end);
+    evictions_.watch.running_changed(before == nullptr ? nullptr : before->end.get(),
+                                     after == nullptr ? nullptr : after->end.get(), !cached_.pods.synced());
+    if (after != nullptr && after->end) evictions_.limits.seen(*after->end);
     // Draining is over when the last of what is sold ends.
-    if (before != nullptr && before->sold) states_.look_at(std::string(before->node_name));
+    if (before != nullptr && before->sold) state_.marks.look_at(std::string(before->node_name));
     if (before != nullptr && !before->node_name.empty()) queue_.add(std::string(before->node_name));
     if (after != nullptr && !after->node_name.empty()) queue_.add(std::string(after->node_name));
   });
-  node_metrics_.subscribe(
+  cached_.node_metrics.subscribe(
       [this](const kube::ObjectKey& key, const kube::NodeMetric* before, const kube::NodeMetric* after) {
-        no_reports_.came();
-        profiles_.metric_changed(before, after);
+        capacity_.no_reports.came();
+        workloads_.profiles.metric_changed(before, after);
         if (after == nullptr) {
-          controller_.forget_writes_of(model::NodeName(key.name));
-          zones_.forget_writes_of(model::NodeName(key.name));
+          capacity_.controller.forget_writes_of(model::NodeName(key.name));
+          capacity_.zones.forget_writes_of(model::NodeName(key.name));
         }
         queue_.add(key.name);
       });
-  topologies_.subscribe(
+  cached_.topologies.subscribe(
       [this](const kube::ObjectKey& key, const kube::NodeResourceTopology*, const kube::NodeResourceTopology*) {
-        queue_.add(key.name, workers_.urgency_of(key.name));
+        queue_.add(key.name, capacity_.workers.urgency_of(key.name));
       });
   settings_.subscribe([this](const SettingsChange& change) {
-    profiles_.look();
+    workloads_.profiles.look();
     grants_.look();
     if (change.node) {
       look_at(change.node->value);
