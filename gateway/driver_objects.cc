@@ -78,10 +78,6 @@ std::string strip_dashes(std::string text) {
   return text;
 }
 
-std::string label_name(std::string_view name) {
-  return strip_dashes(plain_name(name).substr(0, kLabelMax));
-}
-
 // Pairs of conf with the prefix, without it.
 std::map<std::string, std::string> with_prefix(const SparkJob& job, std::string_view prefix) {
   std::map<std::string, std::string> out;
@@ -399,6 +395,15 @@ std::string not_for_spark_submit(const SparkJob& job, std::string_view needed, c
 }
 
 }  // namespace
+
+std::string label_name(std::string_view name) {
+  return strip_dashes(plain_name(name).substr(0, kLabelMax));
+}
+
+std::optional<std::int64_t> run_of_label(std::string_view label, std::string_view store) {
+  if (!label.starts_with(cat(store, "-"))) return std::nullopt;
+  return base::parse_int(label.substr(store.size() + 1));
+}
 
 std::string namespace_of(const SparkJob& job, const KubernetesOptions& options) {
   return std::string(job.conf_or("spark.kubernetes.namespace", options.ns));

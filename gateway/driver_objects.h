@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,6 +38,8 @@ struct DriverNames {
 };
 DriverNames driver_names(std::string_view store, std::int64_t run, std::int64_t attempt, const SparkJob& job,
                          const KubernetesOptions& options);
+// The name of a job as a label has it.
+std::string label_name(std::string_view name);
 std::string namespace_of(const SparkJob& job, const KubernetesOptions& options);
 
 // Why no way of submission to Kubernetes can run the job. Empty: one can.
@@ -62,6 +65,8 @@ Json owned_by(std::string_view pod, std::string_view uid);
 // On a Spark driver: the run of the gateway, and its attempt.
 inline constexpr std::string_view kRunLabel = "tidemark.io/run";
 inline constexpr std::string_view kAttemptLabel = "tidemark.io/attempt";
+// The run of a value of kRunLabel; nullopt: of another store.
+std::optional<std::int64_t> run_of_label(std::string_view label, std::string_view store);
 inline constexpr std::string_view kDriverContainer = "spark-kubernetes-driver";
 // On the empty ConfigMap in the place of a stopped driver's: the store of the run.
 inline constexpr std::string_view kFenceLabel = "tidemark.io/fence";

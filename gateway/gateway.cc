@@ -16,6 +16,7 @@
 #include "gateway/routes.h"
 #include "gateway/run_api.h"
 #include "gateway/spark_application.h"
+#include "gateway/spark_operator.h"
 #include "gateway/sqlite_store.h"
 #include "gateway/uploads.h"
 #include "gateway/yarn_queues.h"
@@ -81,11 +82,16 @@ class RunningGateway final : public Gateway {
     if (rim.client != nullptr) {
       kubernetes_ =
           std::make_unique<KubernetesSide>(loop, *rim.client, log_, metrics, random.fork(), options.kubernetes,
-                                           KubernetesSide::Owner{store_->instance(), is_live, on_change});
+                                           SideOwner{store_->instance(), is_live, on_change});
       capacity_ = std::make_unique<IdleCapacity>(loop, *rim.client, log_, metrics, random.fork(), store_->instance());
       capacity_->follow([this] { runs_.wake_for_room(); });
       kubernetes_->use(celeborn_.get());
       kubernetes_->use(spark_submit_.get());
+      if (options.spark_operator) {
+        operator_ = std::make_unique<SparkOperator>(loop, *rim.client, log_, metrics, random.fork(),
+                                                    SideOwner{store_->instance(), is_live, on_change});
+        kubernetes_->use(operator_.get());
+      }
       kubernetes_->use(KubernetesSide::ExecutorLogs{archive_.get(), options.runs.logs.bytes_max, options.public_url});
       sides[static_cast<std::size_t>(policy::route::Side::kKubernetes)] = kubernetes_.get();
     }
@@ -95,7 +101,7 @@ class RunningGateway final : public Gateway {
       yarn_ = std::make_unique<YarnSide>(
           loop, hadoop::ApplicationsRest(loop, rim.workers, *rim.yarn, options.yarn_user),
           hadoop::ContainerLogs(loop, rim.workers, options.yarn_user, rim.yarn->make_gss, log_server(options)),
-          hdfs_access(rim, options), log_, options.yarn, YarnSide::Owner{store_->instance(), is_live, on_change});
+          hdfs_access(rim, options), log_, options.yarn, SideOwner{store_->instance(), is_live, on_change});
       sides[static_cast<std::size_t>(policy::route::Side::kYarn)] = yarn_.get();
     }
     runs_.use(sides);
@@ -259,6 +265,7 @@ class RunningGateway final : public Gateway {
   std::unique_ptr<IdleCapacity> capacity_;  // null: there is no such side
   std::unique_ptr<YarnQueues> queues_;      // the same
   std::unique_ptr<LiveSignals> signals_;
+  std::unique_ptr<SparkOperator> operator_;  // null: none
   std::unique_ptr<KubernetesSide> kubernetes_;
   std::unique_ptr<YarnSide> yarn_;
   Runs runs_;
@@ -321,6 +328,8 @@ void declare_flags(base::Flags& flags, GatewayOptions& options) {
       .placeholder("DIR");
   flags.integer("spark-submit-max", options.spark_submit.processes_max, 1, 100,
                 "most spark-submit processes at the same time; each takes 250 MB");
+  flags.boolean("spark-operator", options.spark_operator,
+                "create SparkApplication objects, which Spark Operator turns into drivers, if the API server has them");
   flags.text("spark-priority-class", options.kubernetes.priority_class, "priority class of drivers")
       .placeholder("NAME");
   flags

@@ -42,6 +42,7 @@ struct GatewayOptions {
   std::string metrics_addr = "0";
   KubernetesOptions kubernetes;
   SparkSubmitOptions spark_submit;
+  bool spark_operator = false;
   YarnOptions yarn;
   std::string yarn_user;
   RunsOptions runs;

@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "gateway/api_calls.h"
 #include "gateway/log_lines.h"
 #include "gateway/pod_log.h"
 #include "gateway/run_logs.h"
@@ -16,7 +17,6 @@ using base::cat;
 using namespace policy::route;
 
 constexpr kube::Resource kServices{"", "v1", "services", "Service", true};
-constexpr base::Duration kCallLimit = std::chrono::seconds(30);
 constexpr base::Duration kLogLimit = std::chrono::seconds(5);  // a lost node must not hold up the move of its driver
 // Beyond this age the watch may hide that a pod ended or is gone.
 constexpr base::Duration kContactMax = std::chrono::minutes(3);
@@ -29,7 +29,6 @@ constexpr std::int64_t kLogTailLines = 20'000;
 // An executor that is being deleted still writes, for its grace period.
 constexpr base::Duration kLastLinesLimit = std::chrono::minutes(2);
 constexpr std::size_t kReadersMax = 16;
-constexpr int kForbidden = 403;
 constexpr std::size_t kPodBytesMax = std::size_t{64} * 1024 * 1024;
 
 kube::InformerConfig informer_config() {
@@ -39,23 +38,6 @@ kube::InformerConfig informer_config() {
   config.label_selector = std::string(kRunLabel);
   config.bytes_max = kPodBytesMax;
   return config;
-}
-
-kube::WriteOptions in(const std::string& ns) {
-  kube::WriteOptions options;
-  options.ns = ns;
-  options.field_manager = "tidemark-gateway";
-  return options;
-}
-
-// The refusals of an API server. Its other errors leave the outcome open. A quota, an admission plugin and missing
-// permissions are 403; a creation in a missing namespace is 404.
-Submission refused_or_unknown(const Error& error) {
-  const bool forbidden = error.kind == ErrorKind::kDenied && error.code == kForbidden;
-  if (forbidden) return {Submission::Outcome::kRefused, EndClass::kAdmission, error.message};
-  const bool wrong = error.kind == ErrorKind::kInvalid || error.kind == ErrorKind::kNotFound;
-  if (wrong) return {Submission::Outcome::kRefused, EndClass::kUser, error.message};
-  return {Submission::Outcome::kUnknown, EndClass::kUser, error.message};
 }
 
 std::int64_t attempt_number(const Record& record) {
@@ -121,15 +103,10 @@ Json fence_object(const DriverNames& names, std::string_view store) {
                        {"immutable", true}});
 }
 
-template <class T>
-bool done_or_gone(const Result<T>& result) {
-  return result || result.error().kind == ErrorKind::kNotFound;
-}
-
 }  // namespace
 
 KubernetesSide::KubernetesSide(net::EventLoop& loop, kube::Client& client, base::Log log, base::Registry& metrics,
-                               base::Random random, KubernetesOptions options, Owner owner)
+                               base::Random random, KubernetesOptions options, SideOwner owner)
     : loop_(loop),
       client_(client),
       log_(std::move(log)),
@@ -143,26 +120,21 @@ KubernetesSide::KubernetesSide(net::EventLoop& loop, kube::Client& client, base:
 
 void KubernetesSide::start() {
   scope_.spawn(pods_.run());
+  if (operator_ != nullptr) operator_->start();
   scope_.spawn(remove_old_fences());
 }
 
 bool KubernetesSide::synced() const {
-  return pods_.synced();
+  return pods_.synced() && (operator_ == nullptr || operator_->synced());
 }
 
 DriverNames KubernetesSide::names_of(const Record& record) const {
   return driver_names(owner_.store, record.id, attempt_number(record), record.job, options_);
 }
 
-std::optional<std::int64_t> KubernetesSide::run_of(const SparkPod& pod) const {
-  const std::string_view text = pod.run;
-  if (!text.starts_with(cat(owner_.store, "-"))) return std::nullopt;
-  return base::parse_int(text.substr(owner_.store.size() + 1));
-}
-
 void KubernetesSide::on_pod(const SparkPod* before, const SparkPod* after) {
   const SparkPod& pod = after != nullptr ? *after : *before;
-  const auto run = run_of(pod);
+  const auto run = run_of_label(pod.run, owner_.store);
   if (!run) return;
   namespaces_.insert(pod.meta.ns);
   const bool newly_disrupted =
@@ -256,7 +228,7 @@ net::Task<void> KubernetesSide::remove_if_stray(std::int64_t run, SparkPod pod) 
             {{"namespace", pod.meta.ns}, {"pod", pod.meta.name}, {"run", pod.run}});
   auto removed = co_await client_.remove(kube::kPods, pod.meta.name, pod.uid, in(pod.meta.ns), kCallLimit);
   if (done_or_gone(removed)) {
-    removed = co_await remove_finalizer(pod.meta.ns, pod.meta.name);
+    removed = co_await remove_finalizer(client_, kube::kPods, pod.meta.ns, pod.meta.name);
   }
   if (!done_or_gone(removed)) {
     log_.warn("cannot delete a driver pod; retrying at its next change",
@@ -279,12 +251,23 @@ net::Task<Result<Reservation>> KubernetesSide::reserve(const Record& record) {
   if (const std::string needed = needs_spark_submit(record.job); !needed.empty()) {
     out.way = Way::kSparkSubmit;
     out.way_reason = cat("the native way does not translate ", needed);
+  } else if (operator_ != nullptr) {
+    TM_CO_TRY(const bool served, co_await operator_->is_served(namespace_of(record.job, options_)));
+    if (served) {
+      out.way = Way::kSparkOperator;
+      out.way_reason = "--spark-operator";
+    } else {
+      log_.warn("the API server has no SparkApplications; using the native way", {{"run", record.id}});
+    }
   }
   co_return out;
 }
 
 std::string KubernetesSide::app_id(const Record& record) const {
-  return names_of(record).app_id;
+  const DriverNames names = names_of(record);
+  if (record.run.attempts.back().way != Way::kSparkOperator) return names.app_id;
+  const SparkPod* pod = pods_.find({names.ns, names.pod});  // the operator's spark-submit makes the id
+  return pod == nullptr || pod->run != names.run ? "" : pod->app_id;
 }
 
 net::Task<Result<std::optional<SparkPod>>> KubernetesSide::read_pod(const std::string& ns, const std::string& name) {
@@ -336,8 +319,30 @@ net::Task<Result<DriverObjects>> KubernetesSide::objects_of(const Record& record
   co_return driver_objects(job, names, options_, submitted_ms.count());
 }
 
+// A SparkApplication, which starts only with its ConfigMap.
+net::Task<Submission> KubernetesSide::create_application(const Record& record, const DriverNames& names) {
+  if (operator_ == nullptr) co_return Submission{.message = "the run belongs to Spark Operator; set --spark-operator"};
+  SparkJob job = with_executors(job_of_attempt(record), names, record.id, options_, executor_logs_);
+  if (shuffle_ != nullptr) shuffle_->add_settings(job);
+  auto start = co_await client_.create(kube::kConfigMaps, start_object(names).dump(), in(names.ns), "", kCallLimit);
+  if (!start && start.error().kind != ErrorKind::kAlreadyExists) co_return refused_or_unknown(start.error());
+  std::string uid;
+  Submission created = co_await operator_->create(names, application_object(job, names, options_), uid);
+  if (created.outcome != Submission::Outcome::kAccepted) co_return created;
+  const Json owner = Json::array({Json::object({{"apiVersion", kOperatorApi},
+                                                {"kind", kSparkApplications.kind},
+                                                {"name", application_name(names)},
+                                                {"uid", uid}})});
+  const Json patch = Json::object({{"metadata", Json::object({{"ownerReferences", owner}})}});
+  auto owned = co_await client_.patch(kube::kConfigMaps, names.config_map, kube::PatchType::kMerge, patch.dump(),
+                                      in(names.ns), kCallLimit);
+  if (!done_or_gone(owned)) co_return Submission{.message = owned.error().message};
+  co_return created;
+}
+
 net::Task<Submission> KubernetesSide::submit(const Record& record) {
   const DriverNames names = names_of(record);
+  if (record.run.attempts.back().way == Way::kSparkOperator) co_return co_await create_application(record, names);
   auto made = co_await objects_of(record, names);
   if (!made) {
     if (made.error().kind != ErrorKind::kInvalid) co_return Submission{.message = made.error().message};
@@ -377,6 +382,9 @@ Observation KubernetesSide::look(const Record& record) const {
   const SparkPod* pod = pods_.find({names.ns, names.pod});
   const kube::InformerCore& watch = pods_.core();
   const bool fresh = !watch.unheard().lasts && loop_.clock().monotonic() - watch.last_contact() < kContactMax;
+  if (pod == nullptr && fresh && record.run.attempts.back().way == Way::kSparkOperator) {
+    return operator_ == nullptr ? Observation{} : operator_->look(names);
+  }
   if (pod == nullptr) return {fresh ? DriverState::kAbsent : DriverState::kUnknown};
   if (pod->run != names.run) return {};
   DriverPod driver = pod->driver;
@@ -462,6 +470,11 @@ net::Task<Stopped> KubernetesSide::stop(const Record& record) {
     auto deleted = co_await client_.remove(kube::kPods, names.pod, (*pod)->uid, options, kCallLimit);
     if (!done_or_gone(deleted)) co_return Stopped{.message = deleted.error().message};
   }
+  if (record.run.attempts.back().way == Way::kSparkOperator) {
+    if (operator_ == nullptr) co_return Stopped{.message = "the run belongs to Spark Operator; set --spark-operator"};
+    auto removed = co_await operator_->remove(names);
+    if (!removed) co_return Stopped{.message = removed.error().message};
+  }
   auto fenced = co_await fence(names);
   if (!fenced) co_return Stopped{.message = fenced.error().message};
   pod = co_await read_pod(names.ns, names.pod);
@@ -476,50 +489,23 @@ net::Task<Stopped> KubernetesSide::stop(const Record& record) {
   co_return Stopped{.outcome = Stopped::Outcome::kGone, .end = seen.end};
 }
 
-net::Task<Result<void>> KubernetesSide::remove_finalizer(const std::string& ns, const std::string& name) {
-  auto bytes = co_await client_.get(kube::kPods, ns, name, kCallLimit);
-  if (!bytes) {
-    if (bytes.error().kind == ErrorKind::kNotFound) co_return Result<void>();
-    co_return fail(std::move(bytes).error());
+// ConfigMaps of pod templates that never got their owner, because there was no driver pod.
+net::Task<Result<void>> KubernetesSide::remove_templates(const DriverNames& names) {
+  const std::string selector =
+      cat(kRunLabel, "=", names.run, ",", kAttemptLabel, "=", names.attempt, ",!", kFenceLabel);
+  TM_CO_TRY(const auto left, co_await names_of_objects(client_, kube::kConfigMaps, names.ns, selector));
+  for (const std::string& name : left) {
+    auto removed = co_await client_.remove(kube::kConfigMaps, name, "", in(names.ns), kCallLimit);
+    if (!done_or_gone(removed)) co_return fail(std::move(removed).error());
   }
-  TM_CO_TRY(const Json object, Json::parse(*bytes));
-  Json kept = Json::array();
-  bool found = false;
-  if (const Json* finalizers = object.at("metadata", "finalizers"); finalizers != nullptr && finalizers->is_array()) {
-    for (const Json& each : finalizers->as_array()) {
-      if (each.get_string() == kFinalizer) {
-        found = true;
-      } else {
-        kept.as_array().push_back(each);
-      }
-    }
-  }
-  if (!found) co_return Result<void>();
-  // A merge patch replaces the whole list, so the revision is a precondition.
-  const Json patch =
-      Json::object({{"metadata", Json::object({{"finalizers", std::move(kept)},
-                                               {"resourceVersion", object.text_at("metadata", "resourceVersion")}})}});
-  auto patched = co_await client_.patch(kube::kPods, name, kube::PatchType::kMerge, patch.dump(), in(ns), kCallLimit);
-  if (!patched && patched.error().kind != ErrorKind::kNotFound) co_return fail(std::move(patched).error());
   co_return Result<void>();
 }
 
-net::Task<Result<void>> KubernetesSide::remove_executors(const DriverNames& names) {
-  std::vector<std::string> left;
-  kube::ListOptions options;
-  options.ns = names.ns;
-  options.label_selector = cat("spark-role=executor,spark-app-selector=", names.app_id);
-  const auto on_page = [&left](std::string_view page) -> Result<void> {
-    TM_TRY(const Json list, Json::parse(page));
-    const Json* items = list.at("items");
-    if (items == nullptr || !items->is_array()) return {};
-    for (const Json& item : items->as_array()) left.emplace_back(item.text_at("metadata", "name"));
-    return {};
-  };
-  auto listed = co_await client_.list(kube::kPods, options, on_page, [&left] { left.clear(); }, kCallLimit);
-  if (!listed) co_return fail(std::move(listed).error());
+net::Task<Result<void>> KubernetesSide::remove_executors(std::string ns, std::string app_id) {
+  const std::string selector = cat("spark-role=executor,spark-app-selector=", app_id);
+  TM_CO_TRY(const auto left, co_await names_of_objects(client_, kube::kPods, ns, selector));
   for (const std::string& name : left) {
-    auto removed = co_await client_.remove(kube::kPods, name, "", in(names.ns), kCallLimit);
+    auto removed = co_await client_.remove(kube::kPods, name, "", in(ns), kCallLimit);
     if (!done_or_gone(removed)) co_return fail(std::move(removed).error());
   }
   if (!left.empty()) co_return fail(ErrorKind::kUnavailable, left.size(), " executor pods still stop");
@@ -531,10 +517,16 @@ net::Task<Result<void>> KubernetesSide::release(const Record& record, bool moves
   TM_CO_TRY(const auto pod, co_await read_pod(names.ns, names.pod));
   // Without its finalizer a deleted pod goes, and its name is free again.
   const bool frees_name = !pod || pod->driver.deleted;
+  const Way way = record.run.attempts.back().way;
   if (moves || frees_name) TM_CO_TRY_VOID(co_await fence(names));
-  if (moves) TM_CO_TRY_VOID(co_await remove_executors(names));
+  if (moves) TM_CO_TRY_VOID(co_await remove_executors(names.ns, pod ? pod->app_id : names.app_id));
+  if (!pod && way == Way::kSparkSubmit) TM_CO_TRY_VOID(co_await remove_templates(names));
   disrupted_.erase(record.id);
-  co_return co_await remove_finalizer(names.ns, names.pod);
+  TM_CO_TRY_VOID(co_await remove_finalizer(client_, kube::kPods, names.ns, names.pod));
+  if (way != Way::kSparkOperator) co_return Result<void>();
+  if (operator_ == nullptr)
+    co_return fail(ErrorKind::kUnavailable, "the run belongs to Spark Operator; set --spark-operator");
+  co_return co_await operator_->release(names);
 }
 
 }  // namespace tidemark::gateway

@@ -3,6 +3,8 @@
 //   submit   ConfigMap → Pod → owner of the ConfigMap → Service. The pod starts only with its ConfigMap.
 //   stop     delete the pod, and put an empty ConfigMap in the place of its own: what is created later never starts
 //   release  remove the finalizer
+//
+// With Spark Operator the pod and the Service are the operator's (spark_operator.h); the rest is the same.
 #pragma once
 
 #include <map>
@@ -17,6 +19,7 @@
 #include "gateway/driver_objects.h"
 #include "gateway/file_store.h"
 #include "gateway/side_client.h"
+#include "gateway/spark_operator.h"
 #include "gateway/spark_pod.h"
 #include "gateway/spark_submit.h"
 #include "kube/client.h"
@@ -27,13 +30,6 @@ namespace tidemark::gateway {
 
 class KubernetesSide final : public SideClient {
  public:
-  // `store` names the store; `is_live` says whether a run still owns its pods. A pod of ours whose run does not is
-  // deleted: its creation arrived after a cancel or a move.
-  struct Owner {
-    std::string store;
-    std::function<net::Task<bool>(std::int64_t run, std::int64_t attempt)> is_live;
-    std::function<void(std::int64_t run)> on_change;  // a pod of this run changed
-  };
   // Where the logs of ended executors go. With it the driver leaves ended executor pods to the gateway, which deletes
   // them once it has their logs.
   struct ExecutorLogs {
@@ -42,13 +38,14 @@ class KubernetesSide final : public SideClient {
     std::string public_url;      // of the gateway: for the links of the History Server; "": no links
   };
   KubernetesSide(net::EventLoop& loop, kube::Client& client, base::Log log, base::Registry& metrics,
-                 base::Random random, KubernetesOptions options, Owner owner);
+                 base::Random random, KubernetesOptions options, SideOwner owner);
 
-  void use(ExecutorLogs logs) { executor_logs_ = std::move(logs); }      // before start()
-  void use(const Celeborn* shuffle) { shuffle_ = shuffle; }              // null: jobs shuffle as they say
-  void use(SparkSubmit* spark_submit) { spark_submit_ = spark_submit; }  // null: jobs that need it are refused
-  void start();                                                          // watches until destroyed
-  bool synced() const;                                                   // the first list of pods is in
+  void use(ExecutorLogs logs) { executor_logs_ = std::move(logs); }        // before start()
+  void use(const Celeborn* shuffle) { shuffle_ = shuffle; }                // null: jobs shuffle as they say
+  void use(SparkSubmit* spark_submit) { spark_submit_ = spark_submit; }    // null: jobs that need it are refused
+  void use(SparkOperator* spark_operator) { operator_ = spark_operator; }  // null: the gateway makes drivers itself
+  void start();                                                            // watches until destroyed
+  bool synced() const;                                                     // the first list of pods is in
 
   std::string cannot_run(const SparkJob& job) const override;
   net::Task<Result<policy::route::Reservation>> reserve(const Record& record) override;
@@ -62,29 +59,30 @@ class KubernetesSide final : public SideClient {
 
  private:
   DriverNames names_of(const Record& record) const;
-  std::optional<std::int64_t> run_of(const SparkPod& pod) const;
   void on_pod(const SparkPod* before, const SparkPod* after);
   net::Task<void> collect_log(SparkPod executor, std::int64_t run);
   net::Task<void> remove_if_stray(std::int64_t run, SparkPod pod);
   net::Task<Result<std::optional<SparkPod>>> read_pod(const std::string& ns, const std::string& name);
-  net::Task<Result<void>> remove_finalizer(const std::string& ns, const std::string& name);
   net::Task<Result<void>> fence(const DriverNames& names);
   net::Task<void> remove_old_fences();
   net::Task<Result<void>> remove_fences_before(std::string ns, base::WallTime time);
-  net::Task<Result<void>> remove_executors(const DriverNames& names);
+  net::Task<Result<void>> remove_executors(std::string ns, std::string app_id);
   net::Task<Result<DriverObjects>> objects_of(const Record& record, const DriverNames& names);
   net::Task<Submission> create_pod(const DriverNames& names, std::string body, std::string& uid);
+  net::Task<Submission> create_application(const Record& record, const DriverNames& names);
+  net::Task<Result<void>> remove_templates(const DriverNames& names);
 
   net::EventLoop& loop_;
   kube::Client& client_;
   base::Log log_;
   const KubernetesOptions options_;
-  const Owner owner_;
+  const SideOwner owner_;
   kube::Informer<SparkPod> pods_;
   std::map<std::int64_t, std::int64_t> disrupted_;  // executors by run that the cluster evicted
   ExecutorLogs executor_logs_;
   const Celeborn* shuffle_ = nullptr;
   SparkSubmit* spark_submit_ = nullptr;
+  SparkOperator* operator_ = nullptr;
   std::set<std::string> collecting_;  // uids of executor pods
   std::size_t readers_ = 0;           // of logs of executors
   std::set<std::string> namespaces_;  // of drivers, as far as it has seen them

@@ -519,7 +519,7 @@ net::Task<Runs::Outcome> Runs::look(Live& live) {
     if (!read) co_return Outcome{std::nullopt, read.error().message};
     next = on_observed(record.run, seen, facts_of(live), config(), loop_.clock().wall());
   }
-  co_return Outcome{std::move(next), ""};
+  co_return Outcome{std::move(next), seen.message};
 }
 
 net::Task<Runs::Outcome> Runs::submit(Live& live) {

@@ -1,10 +1,12 @@
 // One side as the gateway uses it: Kubernetes or YARN. Every call may be repeated, also after a crash or a lost reply.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
 
+#include "base/clock.h"
 #include "base/result.h"
 #include "gateway/record.h"
 #include "net/loop.h"
@@ -12,6 +14,8 @@
 #include "policy/route/run.h"
 
 namespace tidemark::gateway {
+
+inline constexpr base::Duration kCallLimit = std::chrono::seconds(30);  // of one call to a side
 
 struct Submission {
   enum class Outcome { kAccepted, kRefused, kUnknown };
@@ -36,6 +40,14 @@ struct DriverOutput {
   std::string text;      // whole lines, except at the end of the driver
   std::string position;  // where the next read goes on
   bool more = false;     // there is more already
+};
+
+// What a side asks of the runs. `store` names the store. `is_live`: the run still owns this attempt. What belongs to
+// an attempt that its run does not own is removed: its creation arrived after a cancel or a move.
+struct SideOwner {
+  std::string store;
+  std::function<net::Task<bool>(std::int64_t run, std::int64_t attempt)> is_live;
+  std::function<void(std::int64_t run)> on_change;  // something of this run changed
 };
 
 class SideClient {

@@ -20,6 +20,8 @@ void read_labels(JsonReader& json, SparkPod& out) {
     } else if (key == "spark-role") {
       json.string(text);
       out.is_driver = text == "driver";
+    } else if (key == "spark-app-selector") {
+      json.string(out.app_id);
     } else if (key == "spark-exec-id") {
       json.string(out.executor);
     } else {
@@ -147,7 +149,7 @@ void read_status(JsonReader& json, SparkPod& out) {
 std::size_t SparkPod::bytes() const {
   std::size_t sum = sizeof *this;
   for (const std::string* text :
-       {&meta.ns, &meta.name, &meta.resource_version, &uid, &run, &executor, &driver.phase, &driver.reason,
+       {&meta.ns, &meta.name, &meta.resource_version, &uid, &run, &app_id, &executor, &driver.phase, &driver.reason,
         &driver.disruption, &driver.terminated_reason, &driver.waiting_reason}) {
     if (text->capacity() > std::string().capacity()) sum += text->capacity() + 1;
   }

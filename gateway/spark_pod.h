@@ -21,6 +21,7 @@ struct SparkPod {
   std::string run;  // label tidemark.io/run
   std::int64_t attempt = 0;
   bool is_driver = false;
+  std::string app_id;    // label spark-app-selector
   std::string executor;  // label spark-exec-id: the number of an executor
   bool has_finalizer = false;
   policy::route::DriverPod driver;

@@ -11,7 +11,6 @@ namespace {
 using base::cat;
 using namespace policy::route;
 
-constexpr base::Duration kCallLimit = std::chrono::seconds(30);
 constexpr base::Duration kLogLimit = std::chrono::seconds(5);  // a lost node must not hold up the move of its driver
 constexpr std::int64_t kLogPartMax = 4 * 1024 * 1024;          // bytes of one read
 constexpr int kMissedPollsMax = 5;                             // after these, what was seen may be wrong
@@ -47,7 +46,7 @@ Observation seen_in(const hadoop::ApplicationState& application) {
 }  // namespace
 
 YarnSide::YarnSide(net::EventLoop& loop, hadoop::ApplicationsRest rest, hadoop::ContainerLogs logs,
-                   hadoop::HdfsAccess hdfs, base::Log log, YarnOptions options, Owner owner)
+                   hadoop::HdfsAccess hdfs, base::Log log, YarnOptions options, SideOwner owner)
     : loop_(loop),
       rest_(std::move(rest)),
       logs_(std::move(logs)),

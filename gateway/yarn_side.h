@@ -25,13 +25,8 @@ namespace tidemark::gateway {
 
 class YarnSide final : public SideClient {
  public:
-  struct Owner {
-    std::string store;
-    std::function<net::Task<bool>(std::int64_t run, std::int64_t attempt)> is_live;
-    std::function<void(std::int64_t run)> on_change;
-  };
   YarnSide(net::EventLoop& loop, hadoop::ApplicationsRest rest, hadoop::ContainerLogs logs, hadoop::HdfsAccess hdfs,
-           base::Log log, YarnOptions options, Owner owner);
+           base::Log log, YarnOptions options, SideOwner owner);
 
   void start();  // polls until destroyed
 
@@ -62,7 +57,7 @@ class YarnSide final : public SideClient {
   hadoop::HdfsAccess hdfs_;
   base::Log log_;
   const YarnOptions options_;
-  const Owner owner_;
+  const SideOwner owner_;
   mutable std::map<std::string, Followed> followed_;  // look() adds what is asked for
   std::optional<base::MonotonicTime> last_contact_;
   net::Scope scope_;

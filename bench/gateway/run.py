@@ -45,10 +45,9 @@ from bench.harness import Talker, client, cpu_seconds, figure, main_with_cluster
 from cluster.colocation import must
 from contract.client import Client
 from contract.memory import Memory
-from driver import go_programs, maven_jars, processes, python_packages, yarn as yarn_world
+from driver import maven_jars, processes, python_packages, spark_operator, yarn as yarn_world
 from driver.console import Failed
-from driver.go_programs import GoProgram
-from driver.paths import ROOT, cache_folder
+from support.spark_operator import APPLICATIONS, SparkOperator, peers_environment
 
 ROUNDS = 3
 STEADY_S, STEADY_RATE = 20, 50
@@ -63,10 +62,7 @@ DAY_S, DAY_LIFE_S = 240, 48  # 2,200 runs live at 46.3 a second
 DAY_LIVE = 2000
 LIMIT_S = 120
 MIB = 1 << 20
-OPERATOR_VERSION = "2.5.1"
-OPERATOR_MODULE = ROOT / "bench/peer/spark_operator"
 PODS = "/api/v1/namespaces/default/pods"
-APPLICATION = "/apis/sparkoperator.k8s.io/v1beta2/namespaces/default/sparkapplications"
 PRIORITIES = "/apis/scheduling.k8s.io/v1/priorityclasses"
 PRIORITY = {"metadata": {"name": "koord-batch"}, "value": 5500}
 
@@ -249,7 +245,7 @@ class Bench:
         begin = time.monotonic()
         log = self._folder / "spark-submit.log"
         with open(log, "wb") as out:
-            child = processes.start([pyspark / "bin/spark-submit", *words], env=self._peers_environment(pyspark, java), stdout=out, stderr=subprocess.STDOUT)
+            child = processes.start([pyspark / "bin/spark-submit", *words], env=peers_environment(self._environment, pyspark, java), stdout=out, stderr=subprocess.STDOUT)
             _, code, used = os.wait4(child.pid, 0)
         took = time.monotonic() - begin
         child.returncode = os.waitstatus_to_exitcode(code)
@@ -261,39 +257,20 @@ class Bench:
         self.note("stock_submission_cpu", 1000 * (used.ru_utime + used.ru_stime))
         self.note("stock_submission_memory", used.ru_maxrss / 1024)
 
-    def _peers_environment(self, pyspark: Path, java: str) -> dict[str, str]:
-        host, port = re.fullmatch(r"https://([^:]+):(\d+)", self._environment["TIDEMARK_TEST_SERVER"]).groups()
-        return {
-            **os.environ, "SPARK_HOME": str(pyspark), "JAVA_HOME": str(Path(java).parents[1]), "KUBECONFIG": self._environment["TIDEMARK_TEST_KUBECONFIG"], "SPARK_LOCAL_IP": "127.0.0.1",
-            "KUBERNETES_SERVICE_HOST": host, "KUBERNETES_SERVICE_PORT": port,
-        }
-
     def operator(self, program: Path, pyspark: Path, java: str) -> None:
-        go, _ = go_programs.find_go()
-        module = processes.capture([go, "list", "-mod=readonly", "-m", "-f", "{{.Dir}}", "github.com/kubeflow/spark-operator/v2"], cwd=OPERATOR_MODULE)
-        definitions = Path(module.strip()) / "config/crd/bases"
-        kubectl = [self._environment["TIDEMARK_KUBECTL"], "--kubeconfig", self._environment["TIDEMARK_TEST_KUBECONFIG"]]
-        processes.capture([*kubectl, "apply", "--server-side", "-f", definitions])
-        processes.capture([*kubectl, "wait", "--for=condition=Established", "crd", "--all", "--timeout=60s"])
+        environment = {**self._environment, **peers_environment(self._environment, pyspark, java)}
         with ExitStack() as stack:
             kubelet = self.kubelet(stack)
-            log = self._folder / "spark-operator.log"
-            with open(log, "wb") as out:
-                child = processes.start(
-                    [program, "controller", "start", "--namespaces", "default", "--leader-election=false", "--metrics-bind-address=0", "--health-probe-bind-address=0"],
-                    env=self._peers_environment(pyspark, java), cwd=self._folder, stdout=out, stderr=subprocess.STDOUT,
-                )
-            stack.callback(lambda: processes.kill_group(child))
-            time.sleep(5)  # its caches
+            operator = stack.enter_context(SparkOperator(program, spark_operator.definitions(), environment, self._folder))
             begin, reached = time.monotonic(), []
             for number in range(APPLICATIONS):
-                must(self._api.request("POST", APPLICATION, self._application(f"app-{number}")))
+                must(self._api.request("POST", APPLICATIONS, self._application(f"app-{number}")))
             while len(reached) < APPLICATIONS and time.monotonic() - begin < OPERATOR_LIMIT_S:
                 running = kubelet.ask("count")["running"]
                 reached += [time.monotonic()] * (running - len(reached))
                 time.sleep(0.05)
             if not reached:
-                print(f"Spark Operator started no driver in {OPERATOR_LIMIT_S} s, so no figure of it:\n{log.read_text(errors='replace')[-3000:]}", flush=True)
+                print(f"Spark Operator started no driver in {OPERATOR_LIMIT_S} s, so no figure of it:\n{operator.log()[-3000:]}", flush=True)
                 return
             self.note("operator_submissions", 60 * len(reached) / (reached[-1] - begin))
 
@@ -403,10 +380,9 @@ UNITS = {"post_p50": "ms", "post_p99": "ms", "submission_cpu": "ms", "stock_subm
          "day_runs": "runs", "day_lost": "runs", "day_doubled": "runs", "day_memory": "MiB", "day_cpu": "ms"}
 
 
-def spark_operator() -> Path | None:
-    program = GoProgram("spark-operator", "github.com/kubeflow/spark-operator/v2/cmd/operator", OPERATOR_VERSION, OPERATOR_MODULE, cache_folder() / f"spark-operator-{OPERATOR_VERSION}")
+def operator_program() -> Path | None:
     try:
-        return go_programs.provide([program])[program.name]
+        return spark_operator.provide()
     except Failed as error:
         print(f"no Spark Operator, so no figure of it: {error}", flush=True)
         return None
@@ -418,7 +394,7 @@ def run(program: Path, environment: dict[str, str], stack: ExitStack) -> None:
         raise Failed(remedy)
     os.environ.update({**environment, **more, "TIDEMARK_SPARK_JARS": str(maven_jars.SPARK.provide())})
     pyspark = next(python_packages.PYSPARK.provide().parents[1].glob("lib/python3*/site-packages/pyspark"))
-    java, operator = more["TIDEMARK_JAVA"], spark_operator()
+    java, operator = more["TIDEMARK_JAVA"], operator_program()
     bench = Bench(program, environment, stack)
 
     def part(name: str, action) -> None:

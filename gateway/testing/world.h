@@ -309,15 +309,14 @@ class World {
     KubernetesOptions kubernetes_options;
     kubernetes_options.master = "https://127.0.0.1:6443";
     gateway_client = client_over(*lossy);
-    kubernetes =
-        std::make_unique<KubernetesSide>(loop, *gateway_client, log, *metrics, base::Random(3), kubernetes_options,
-                                         KubernetesSide::Owner{store->instance(), is_live, on_change});
+    kubernetes = std::make_unique<KubernetesSide>(loop, *gateway_client, log, *metrics, base::Random(3),
+                                                  kubernetes_options, SideOwner{store->instance(), is_live, on_change});
     YarnOptions yarn_options;
     yarn_options.spark_jars = "local:/opt/spark/jars/*";
     yarn_options.poll = 5ms;
     yarn = std::make_unique<YarnSide>(loop, hadoop::ApplicationsRest(loop, nullptr, rm->cluster(), "tester"),
                                       hadoop::ContainerLogs(loop, nullptr, "tester", {}), hadoop::HdfsAccess(), log,
-                                      yarn_options, YarnSide::Owner{store->instance(), is_live, on_change});
+                                      yarn_options, SideOwner{store->instance(), is_live, on_change});
     runs->use({kubernetes.get(), yarn.get()});
     ASSERT_TRUE(run(runs->resume()));
     kubernetes->start();

@@ -23,6 +23,14 @@ constexpr std::array<std::string_view, 5> kLostMasters = {"exitCode: -100", "exi
                                                           "Container preempted by scheduler",
                                                           "Container released on a *lost* node"};
 
+// What Spark Operator says of a spark-submit that failed, of one that found a driver pod, and of its causes.
+constexpr std::string_view kNotSubmitted = "failed to submit";
+constexpr std::string_view kPodExists = "driver pod already exist";
+constexpr std::string_view kQuota = "exceeded quota";
+constexpr std::array<std::string_view, 4> kUnreachable = {"java.net.ConnectException", "java.net.UnknownHostException",
+                                                          "java.net.SocketTimeoutException",
+                                                          "java.net.NoRouteToHostException"};
+
 bool refused_by_kubelet(const DriverPod& pod) {
   return pod.phase == "Failed" && !pod.exit_code &&
          (pod.reason.starts_with(kOutOf) ||
@@ -75,6 +83,21 @@ Observation observe(const Application& application) {
     if (application.state == pending) return {DriverState::kPending};
   }
   return {DriverState::kUnknown};
+}
+
+Observation observe(const OperatorApplication& application) {
+  if (application.deleted) return {DriverState::kEnded, End{EndClass::kKilled}};
+  if (application.state.empty() || application.state == "SUBMITTED") return {DriverState::kPending};
+  const std::string_view message = application.message;
+  const bool failed = application.state == "SUBMISSION_FAILED" || application.state == "FAILED";
+  // Its pod existed, so it is on its way to the watch, or another program removed it.
+  if (!failed || !message.contains(kNotSubmitted) || message.contains(kPodExists)) return {DriverState::kAbsent};
+  End end{EndClass::kUser};
+  if (message.contains(kQuota)) end = {EndClass::kAdmission, std::nullopt, true};
+  if (std::ranges::any_of(kUnreachable, [&](std::string_view sign) { return message.contains(sign); })) {
+    end.end_class = EndClass::kInfrastructure;
+  }
+  return {.state = DriverState::kEnded, .end = end, .message = application.message};
 }
 
 }  // namespace tidemark::policy::route

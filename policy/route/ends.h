@@ -43,6 +43,7 @@ struct Observation {
   DriverState state = DriverState::kUnknown;
   std::optional<End> end{};        // if it ended
   bool image_unavailable = false;  // if it is admitted: its image cannot be pulled
+  std::string message{};           // what its side says of it; "": nothing
 };
 
 struct DriverPod {
@@ -65,5 +66,14 @@ struct Application {
   std::string diagnostics;
 };
 Observation observe(const Application& application);
+
+// A SparkApplication of Spark Operator that has no driver pod. With a pod, the pod decides: the operator says "failed"
+// of a driver that runs if it submitted it twice.
+struct OperatorApplication {
+  std::string state;    // "" (new), SUBMITTED, SUBMISSION_FAILED, RUNNING, FAILED, …
+  std::string message;  // the operator's error
+  bool deleted = false;
+};
+Observation observe(const OperatorApplication& application);
 
 }  // namespace tidemark::policy::route

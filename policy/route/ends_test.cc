@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 namespace tidemark::policy::route {
 namespace {
 
@@ -108,6 +110,34 @@ TEST(RouteEnds, StatesOfAnApplication) {
   EXPECT_EQ(state("KILLED", "KILLED").end->end_class, EndClass::kKilled);
   EXPECT_EQ(state("FINISHED", "UNDEFINED").state, DriverState::kUnknown);
   EXPECT_EQ(state("", "").state, DriverState::kUnknown);
+}
+
+// Without a driver pod. Texts as Spark Operator v2.5.1 writes them.
+TEST(RouteEnds, StatesOfASparkApplicationWithoutAPod) {
+  const auto state = [](const char* s, const std::string& message = "") {
+    return observe(OperatorApplication{s, message, false});
+  };
+  for (const char* pending : {"", "SUBMITTED"}) EXPECT_EQ(state(pending).state, DriverState::kPending);
+  for (const char* gone : {"RUNNING", "COMPLETED", "FAILING"}) EXPECT_EQ(state(gone).state, DriverState::kAbsent);
+  EXPECT_EQ(state("FAILED", "driver pod not found").state, DriverState::kAbsent);
+  const std::string cannot = "failed to submit spark application: failed to run spark-submit: ";
+  for (const char* failed : {"SUBMISSION_FAILED", "FAILED"}) {
+    const Observation seen = state(failed, cannot + "Exception in thread \"main\"");
+    EXPECT_EQ(seen.end->end_class, EndClass::kUser);
+    EXPECT_FALSE(seen.end->never_started);
+  }
+  const Observation full = state("FAILED", cannot + "pods \"a-driver\" is forbidden: exceeded quota: pods");
+  EXPECT_EQ(full.end->end_class, EndClass::kAdmission);
+  EXPECT_TRUE(full.end->never_started);
+  EXPECT_EQ(state("FAILED", cannot + "java.net.ConnectException: refused").end->end_class, EndClass::kInfrastructure);
+  EXPECT_EQ(observe(OperatorApplication{"SUBMITTED", "", true}).end->end_class, EndClass::kKilled);
+}
+
+// The operator submitted it twice, and its driver pod may run.
+TEST(RouteEnds, SecondSubmissionOfTheOperatorIsNoEnd) {
+  const Observation seen = observe(OperatorApplication{
+      "FAILED", "failed to submit spark application: failed to run spark-submit: driver pod already exist", false});
+  EXPECT_EQ(seen.state, DriverState::kAbsent);
 }
 
 }  // namespace

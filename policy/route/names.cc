@@ -15,7 +15,7 @@ constexpr std::array<std::string_view, 7> kEndNames = {"succeeded", "user",   "a
                                                        "storm",     "killed", "lost"};
 constexpr std::array<std::string_view, 7> kStopNames = {"none",    "cancel", "admission", "switched-off",
                                                         "refused", "image",  "start"};
-constexpr std::array<std::string_view, 2> kWayNames = {"native", "spark-submit"};
+constexpr std::array<std::string_view, 3> kWayNames = {"native", "spark-submit", "spark-operator"};
 constexpr std::array<std::string_view, 17> kRouteNames = {"moved",
                                                           "only-possible-side",
                                                           "switched-off",

@@ -61,7 +61,8 @@ constexpr bool stops_only_waiting(StopReason reason) {
 // How an attempt is submitted.
 enum class Way : std::uint8_t {
   kNative,
-  kSparkSubmit,  // stock spark-submit makes the objects, and the gateway creates them
+  kSparkSubmit,    // stock spark-submit makes the objects, and the gateway creates them
+  kSparkOperator,  // the gateway creates a SparkApplication, and Spark Operator makes the driver
 };
 
 struct Attempt {

@@ -1,0 +1,23 @@
+"""Spark Operator, built from the Go module that pins its version, and the definitions of its objects."""
+
+from pathlib import Path
+
+from driver import go_programs, processes
+from driver.go_programs import GoProgram
+from driver.paths import ROOT, cache_folder
+
+VERSION = "2.5.1"
+MODULE = ROOT / "bench/peer/spark_operator"
+PROGRAM = GoProgram("spark-operator", "github.com/kubeflow/spark-operator/v2/cmd/operator", VERSION, MODULE, cache_folder() / f"spark-operator-{VERSION}")
+
+
+def provide() -> Path:
+    """The program. Failed with the remedy if it cannot be built here."""
+    return go_programs.provide([PROGRAM])[PROGRAM.name]
+
+
+def definitions() -> Path:
+    """The folder of the CustomResourceDefinitions."""
+    go, _ = go_programs.find_go()
+    module = processes.capture([go, "list", "-mod=readonly", "-m", "-f", "{{.Dir}}", "github.com/kubeflow/spark-operator/v2"], cwd=MODULE)
+    return Path(module.strip()) / "config/crd/bases"
