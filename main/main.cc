@@ -25,7 +25,7 @@ struct Command {
 
 // The gateway explains its runs; everything else is calculated from the cluster.
 int run_explain_command(const std::vector<std::string>& args) {
-  if (!args.empty() && args[0] == "run") return main::run_spark_show({args.begin() + 1, args.end()});
+  if (!args.empty() && args[0] == "run") return main::run_explain_run({args.begin() + 1, args.end()});
   return main::start_beside(main::kHadoopProgram, "explain", args);
 }
 

@@ -78,7 +78,7 @@ int run_agent(const std::vector<std::string>& args);
 int run_incident(const std::vector<std::string>& args);
 int run_yarn_copilot(const std::vector<std::string>& args);
 int run_yarn_operator(const std::vector<std::string>& args);
-int run_spark_show(const std::vector<std::string>& args);
+int run_explain_run(const std::vector<std::string>& args);
 int run_spark(const std::vector<std::string>& args);
 int run_spark_submit(const std::vector<std::string>& args);  // tidemark-spark-submit: no sub-command
 int run_gateway(const std::vector<std::string>& args);

@@ -473,20 +473,8 @@ struct SparkCommand {
   std::string_view summary;
   int (*run)(const std::vector<std::string>& args);
 };
-constexpr SparkCommand kSparkCommands[] = {
-    {"submit", "run a job with the command line of spark-submit", run_submit},
-    {"list", "list runs", run_spark_list},
-    {"show", "show a run and why it went where it went", run_spark_show},
-    {"logs", "print the log of a run", run_spark_logs},
-    {"cancel", "stop a run", run_spark_cancel},
-    {"compare", "run a job on both sides and compare its outputs", run_spark_compare},
-};
-constexpr std::string_view kSparkUsage = "tidemark spark [flags] submit|list|show|logs|cancel|compare";
-
-}  // namespace
-
-int run_spark_show(const std::vector<std::string>& args) {
-  base::Flags flags("tidemark spark show", "Shows a run: its attempts, their sides, and why.");
+int show_run(std::string_view program, const std::vector<std::string>& args) {
+  base::Flags flags(program, "Shows a run: its attempts, their sides, and why.");
   RunCommand command;
   bool replay = false;
   flags.boolean("replay", replay, "decide again from the stored inputs; exit code 1 if a decision differs");
@@ -499,6 +487,26 @@ int run_spark_show(const std::vector<std::string>& args) {
   const auto batch = Gateway(command.gateway).ask("GET", base::cat("/batches/", command.id));
   if (!batch) return failed(batch.error());
   return command.form.json() ? print(batch->dump_pretty() + "\n") : show(*batch);
+}
+
+int run_spark_show(const std::vector<std::string>& args) {
+  return show_run("tidemark spark show", args);
+}
+
+constexpr SparkCommand kSparkCommands[] = {
+    {"submit", "run a job with the command line of spark-submit", run_submit},
+    {"list", "list runs", run_spark_list},
+    {"show", "show a run and why it went where it went", run_spark_show},
+    {"logs", "print the log of a run", run_spark_logs},
+    {"cancel", "stop a run", run_spark_cancel},
+    {"compare", "run a job on both sides and compare its outputs", run_spark_compare},
+};
+constexpr std::string_view kSparkUsage = "tidemark spark [flags] submit|list|show|logs|cancel|compare";
+
+}  // namespace
+
+int run_explain_run(const std::vector<std::string>& args) {
+  return show_run("tidemark explain run", args);
 }
 
 int run_spark_submit(const std::vector<std::string>& args) {

@@ -69,6 +69,10 @@ class Output(unittest.TestCase):
                 self.assertIn('cluster, found "clustr"', done.stderr)
         self.assertIn("--reason is required", run("off", "cluster", "--yes").stderr)
 
+    def test_explain_run_shows_its_own_usage(self):
+        done = run("explain", "run")
+        self.assertEqual((2, True), (done.returncode, "tidemark explain run" in done.stderr), done.stderr)
+
     def test_a_full_disk_is_a_failure(self):
         for words in self.WORDS:
             with self.subTest(words=words), open("/dev/full", "w") as full:
