@@ -232,7 +232,7 @@ class RunningAgent final : public Agent {
       const auto& tasks = tasks_->snapshot();
       if (tasks->change != measured_change_) {
         measured_change_ = tasks->change;
-        sampler_.set_accounts(accounts_of(*tasks, [](const model::Task&) { return false; }));
+        sampler_.set_accounts(accounts_of(*tasks));
         tell_refused(*tasks);
       }
       task_metrics_.show(tasks->refused.size(), loop_.clock().monotonic());

@@ -25,7 +25,6 @@ class CpuSet {
   int count() const;
   bool empty() const { return count() == 0; }
   int next(int from) const;  // the first at `from` or behind it; -1: none
-  bool is_subset_of(const CpuSet& other) const { return (*this - other).empty(); }
 
   friend CpuSet operator|(CpuSet a, const CpuSet& b);
   friend CpuSet operator&(CpuSet a, const CpuSet& b);

@@ -35,9 +35,7 @@ TEST(CpuSet, SetArithmetic) {
   EXPECT_EQ((set("0-3") | set("8")).text(), "0-3,8");
   EXPECT_EQ((set("0-3") & set("2-9")).text(), "2-3");
   EXPECT_EQ((set("0-3") - set("1-2")).text(), "0,3");
-  EXPECT_TRUE(set("1-2").is_subset_of(set("0-3")));
-  EXPECT_FALSE(set("1-4").is_subset_of(set("0-3")));
-  EXPECT_TRUE(set("").is_subset_of(set("")));
+  EXPECT_TRUE((set("1-2") - set("0-3")).empty());
 }
 
 TEST(CpuSet, RefusesInvalidList) {

@@ -13,9 +13,7 @@
 #include "linux/cgroup/processes.h"
 #include "linux/numa.h"
 #include "linux/proc/cpu_times.h"
-#include "linux/proc/disks.h"
 #include "linux/proc/memory_info.h"
-#include "linux/proc/network.h"
 #include "linux/proc/process.h"
 #include "linux/psi.h"
 #include "linux/testing/tree.h"
@@ -29,8 +27,6 @@ struct Steady : ::testing::Test {
   std::vector<DeviceIo> devices;
   std::vector<pid_t> processes;
   MachineCpuTimes times;
-  std::vector<Disk> disks;
-  std::vector<NetworkInterface> interfaces;
 
   // How many allocations the second of two passes makes.
   template <class Pass>
@@ -126,17 +122,12 @@ TEST_F(Steady, APassOverTheMachine) {
             }),
             0);
   tree.write("pressure/memory", "some avg10=1.00 avg60=0.00 avg300=0.00 total=5\n");
-  tree.write("diskstats", " 254       0 vda 1 2 3 4 5 6 7 8 9 10 11\n 253 0 dm-0 1 2 3 4 5 6 7 8 9 10 11\n");
-  tree.write("net/dev",
-             "Inter-| Receive | Transmit\n face |bytes|bytes\n    lo: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n");
   tree.write("node0/meminfo",
              "Node 0 MemTotal: 1000 kB\nNode 0 MemFree: 100 kB\nNode 0 Active(file): 50 kB\nNode 0 Inactive(file): 40 "
              "kB\nNode 0 SReclaimable: 10 kB\n");
   const Folder folder = Folder::open(tree.root()).value();
   EXPECT_EQ(of([&] {
               (void)read_pressure(folder, "pressure/memory", buffer).value();
-              (void)read_disks(folder, buffer, disks).value();
-              (void)read_network(folder, buffer, interfaces).value();
               (void)read_numa_memory(folder, 0, buffer).value();
             }),
             0);

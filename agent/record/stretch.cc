@@ -121,7 +121,7 @@ void Stretch::take_account(const AccountMeasured& read, base::MonotonicTime now)
     into.throttled += read.use.throttling.value.throttled_periods;
   }
   for (const ContainerMeasured& container : read.containers) {
-    const auto& throttling = container.use.throttling;
+    const auto& throttling = container.throttling;
     if (!is_fresh(throttling, now)) continue;
     into.worst_container =
         std::max(into.worst_container, permille_of(throttling.value.throttled_periods, throttling.value.periods));

@@ -10,7 +10,7 @@ bool is_online(const model::Task& task) {
 
 }  // namespace
 
-std::vector<AccountSpec> accounts_of(const TaskSnapshot& tasks, const std::function<bool(const model::Task&)>& scaled) {
+std::vector<AccountSpec> accounts_of(const TaskSnapshot& tasks) {
   std::vector<AccountSpec> out;
   out.reserve(tasks.tasks.size());
   for (const ListedTask& one : tasks.tasks) {
@@ -24,7 +24,6 @@ std::vector<AccountSpec> accounts_of(const TaskSnapshot& tasks, const std::funct
     }
     spec.counts = !one.above;
     spec.online = is_online(task);
-    spec.watch_containers = scaled(task);
   }
   return out;
 }

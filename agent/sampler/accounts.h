@@ -1,7 +1,6 @@
-// The accounts to measure: the tasks of the node, and groups that are watched besides them.
+// The accounts to measure: the tasks of the node.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,18 +22,11 @@ struct AccountSpec {
   // Whether it is subtracted from the node's use to get the system's. False for what is nested in another account, and
   // for groups that contain tasks (kubepods-besteffort).
   bool counts = true;
-  bool watch_containers = false;  // they and its throttling are read every second, for quota scaling
-  bool online = false;            // its wait for CPUs is measured as well: run queue and CPI
+  bool online = false;  // its wait for CPUs is measured as well: run queue and CPI
 };
 
-// A handle for a group that is not a task: tasks never have this turn.
-inline TaskHandle watched_group(std::uint32_t number) {
-  return {number, 0};
-}
-
-// The tasks with a group, and their containers with a group. `scaled`: whether the quota of a task's containers is
-// scaled.
-std::vector<AccountSpec> accounts_of(const TaskSnapshot&, const std::function<bool(const model::Task&)>& scaled);
+// The tasks with a group, and their containers with a group.
+std::vector<AccountSpec> accounts_of(const TaskSnapshot&);
 
 // The innermost task whose group contains the group. null: the system's.
 const ListedTask* owner_of(const TaskSnapshot&, std::string_view group);

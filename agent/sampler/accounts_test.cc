@@ -29,17 +29,14 @@ TEST(Accounts, EveryGroupHasOneOwner) {
   EXPECT_EQ(name_of(owner_of(tasks, "kubepods/pod2")), "system") << "one without a group owns nothing";
   EXPECT_EQ(name_of(owner_of(tasks, "")), "system");
 
-  const auto accounts = accounts_of(tasks, [](const model::Task& task) { return task.name == "b"; });
+  const auto accounts = accounts_of(tasks);
   ASSERT_EQ(accounts.size(), 3u) << "one without a group is not measured";
   EXPECT_EQ(accounts[0].path, "kubepods/pod1");
   EXPECT_TRUE(accounts[0].counts);
   EXPECT_TRUE(accounts[0].online);
-  EXPECT_FALSE(accounts[0].watch_containers);
   EXPECT_EQ(accounts[1].path, "kubepods/pod1/nm/container_1");
   EXPECT_FALSE(accounts[1].counts) << "pod1 has its use in its own";
   EXPECT_FALSE(accounts[1].online);
-  EXPECT_TRUE(accounts[2].watch_containers);
-  EXPECT_NE(accounts[0].handle, watched_group(accounts[0].handle.slot)) << "tasks have no handle of a watched group";
 }
 
 TEST(Accounts, ContainersWithAGroupAreMeasured) {

@@ -108,10 +108,6 @@ Answer ask(Facility facility, const FacilityPlaces& places, linux::Buffer& buffe
       return numa(places.numa_nodes, buffer);
     case Facility::kCpi:
       return cpi(places, buffer);
-    case Facility::kDisks:
-      return proc_file(places.proc, "diskstats", buffer);
-    case Facility::kNetwork:
-      return proc_file(places.proc, "net/dev", buffer);
     case Facility::kKernelLog:
       return kernel_log(places.kernel_log);
     case Facility::kHotPageCache:
@@ -144,10 +140,6 @@ std::string_view to_string(Facility facility) {
       return "numa";
     case Facility::kCpi:
       return "cpi";
-    case Facility::kDisks:
-      return "disks";
-    case Facility::kNetwork:
-      return "network";
     case Facility::kKernelLog:
       return "kernel log";
     case Facility::kHotPageCache:

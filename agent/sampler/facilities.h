@@ -24,12 +24,10 @@ enum class Facility : std::uint8_t {
   kRunQueue,
   kNuma,
   kCpi,
-  kDisks,
-  kNetwork,
   kKernelLog,
   kHotPageCache,
 };
-inline constexpr std::size_t kFacilities = 14;
+inline constexpr std::size_t kFacilities = 12;
 std::string_view to_string(Facility);
 
 struct FacilityReport {

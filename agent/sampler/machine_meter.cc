@@ -14,8 +14,6 @@ namespace {
 using base::Duration;
 
 constexpr std::size_t kNowhere = std::numeric_limits<std::size_t>::max();
-constexpr std::size_t kDisksMax = 256, kInterfacesMax = 512;  // whose use is reported
-constexpr std::int64_t kPermille = 1000, kUsPerMs = 1000, kUsPerSecond = 1'000'000;
 
 std::int64_t ns_of(std::int64_t ticks) {
   static const std::int64_t tick_ns = Duration(std::chrono::seconds(1)).count() / linux::ticks_per_second();
@@ -35,40 +33,6 @@ Validity why(const Pass& pass, const Error& error) {
   if (error.kind == ErrorKind::kUnsupported || error.kind == ErrorKind::kNotFound) return Validity::kMissing;
   pass.note(error);
   return Validity::kUnreadable;
-}
-
-// Rates between two readings of the same item. nullopt: one of its counters fell.
-class Rates {
- public:
-  explicit Rates(Duration over) : over_(over) {}
-  std::int64_t of(std::int64_t before, std::int64_t now, std::int64_t unit = 1) {
-    fine_ = fine_ && now >= before;
-    return fine_ ? per_second({now - before, over_}, unit) : 0;
-  }
-  bool fine() const { return fine_; }
-
- private:
-  Duration over_;
-  bool fine_ = true;
-};
-
-// The same item in the previous reading: usually at the same index.
-template <class T, class Same>
-const T* before(const std::vector<T>& all, std::size_t at, Same same) {
-  if (at < all.size() && same(all[at])) return &all[at];
-  const auto found = std::ranges::find_if(all, same);
-  return found == all.end() ? nullptr : &*found;
-}
-
-// Each T becomes at most one Out, in a vector that keeps its capacity and the names in it.
-template <class T, class Out, class Make>
-void make_each(const std::vector<T>& now, std::vector<Out>& out, std::size_t most, Make make) {
-  std::size_t made = 0;
-  for (std::size_t at = 0; at < now.size() && made < most; ++at) {
-    if (made == out.size()) out.emplace_back();
-    if (make(at, now[at], out[made])) ++made;
-  }
-  out.resize(made);
 }
 
 }  // namespace
@@ -178,72 +142,6 @@ void MachineMeter::read_pressure(const Pass& pass, NodeMeasured& out) {
   one_pressure(pass, "pressure/cpu", out.pressure.cpu);
   one_pressure(pass, "pressure/memory", out.pressure.memory);
   one_pressure(pass, "pressure/io", out.pressure.io);
-}
-
-void MachineMeter::read_disks(const Pass& pass, NodeMeasured& out) {
-  if (const auto read = linux::read_disks(proc_, pass.buffer, disks_now_); !read) {
-    out.disks_read.fail(pass.report.at, why(pass, read.error()));
-    return;
-  }
-  const auto at = pass.clock.monotonic();
-  const bool first = !disks_at_ || at <= *disks_at_;
-  const Duration over = first ? Duration(0) : at - *disks_at_;
-  const auto make = [&](std::size_t place, const linux::Disk& now, DiskMeasured& made) {
-    const auto* was = before(disks_before_, place, [&](const linux::Disk& one) {
-      return one.major == now.major && one.minor == now.minor && one.name == now.name;
-    });
-    if (!was || sum_of({now.read_count, now.write_count}) == 0) return false;
-    Rates rates(over);
-    made.major = now.major;
-    made.minor = now.minor;
-    made.name = now.name;
-    made.read_bytes = rates.of(was->read_bytes, now.read_bytes);
-    made.write_bytes = rates.of(was->write_bytes, now.write_bytes);
-    made.reads = rates.of(was->read_count, now.read_count);
-    made.writes = rates.of(was->write_count, now.write_count);
-    const std::int64_t busy_us = rates.of(was->busy_ms, now.busy_ms, kUsPerMs);
-    made.busy_permille = std::min(share_of(kPermille, busy_us, kUsPerSecond), kPermille);
-    return rates.fine();
-  };
-  if (first) {
-    out.disks_read.fail(pass.report.at, Validity::kNotYet);
-  } else {
-    make_each(disks_now_, out.disks, kDisksMax, make);
-    out.disks_read.put(static_cast<int>(out.disks.size()), pass.report.at, over);
-  }
-  disks_at_ = at;
-  std::swap(disks_before_, disks_now_);
-}
-
-void MachineMeter::read_network(const Pass& pass, NodeMeasured& out) {
-  if (const auto read = linux::read_network(proc_, pass.buffer, interfaces_now_); !read) {
-    out.interfaces_read.fail(pass.report.at, why(pass, read.error()));
-    return;
-  }
-  const auto at = pass.clock.monotonic();
-  const bool first = !interfaces_at_ || at <= *interfaces_at_;
-  const Duration over = first ? Duration(0) : at - *interfaces_at_;
-  const auto make = [&](std::size_t place, const linux::NetworkInterface& now, InterfaceMeasured& made) {
-    const auto* was =
-        before(interfaces_before_, place, [&](const linux::NetworkInterface& one) { return one.name == now.name; });
-    if (!was) return false;
-    Rates rates(over);
-    made.name = now.name;
-    made.received_bytes = rates.of(was->received_bytes, now.received_bytes);
-    made.sent_bytes = rates.of(was->sent_bytes, now.sent_bytes);
-    made.drops = sum_of({rates.of(was->received_drops, now.received_drops), rates.of(was->sent_drops, now.sent_drops)});
-    made.errors =
-        sum_of({rates.of(was->received_errors, now.received_errors), rates.of(was->sent_errors, now.sent_errors)});
-    return rates.fine();
-  };
-  if (first) {
-    out.interfaces_read.fail(pass.report.at, Validity::kNotYet);
-  } else {
-    make_each(interfaces_now_, out.interfaces, kInterfacesMax, make);
-    out.interfaces_read.put(static_cast<int>(out.interfaces.size()), pass.report.at, over);
-  }
-  interfaces_at_ = at;
-  std::swap(interfaces_before_, interfaces_now_);
 }
 
 }  // namespace tidemark::agent

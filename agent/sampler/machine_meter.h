@@ -1,4 +1,4 @@
-// The whole node: CPUs, memory, NUMA nodes, pressure, disks, network.
+// The whole node: CPUs, memory, NUMA nodes and pressure.
 #pragma once
 
 #include <vector>
@@ -11,8 +11,6 @@
 #include "linux/kernel_files.h"
 #include "linux/numa.h"
 #include "linux/proc/cpu_times.h"
-#include "linux/proc/disks.h"
-#include "linux/proc/network.h"
 
 namespace tidemark::agent {
 
@@ -31,8 +29,6 @@ class MachineMeter {
   void read_memory(const Pass&, NodeMeasured&);
   void read_numa_memory(const Pass&, NodeMeasured&);
   void read_pressure(const Pass&, NodeMeasured&);
-  void read_disks(const Pass&, NodeMeasured&);
-  void read_network(const Pass&, NodeMeasured&);
 
   linux::CpuSet cpus_on() const;
 
@@ -56,9 +52,6 @@ class MachineMeter {
   std::size_t cpus_known_ = 0;        // online CPUs when the NUMA nodes were looked up
   std::vector<std::size_t> numa_of_;  // index in numa_ of each CPU's node
   std::vector<NumaCpu> numa_;
-  std::vector<linux::Disk> disks_before_, disks_now_;
-  std::vector<linux::NetworkInterface> interfaces_before_, interfaces_now_;
-  std::optional<base::MonotonicTime> disks_at_, interfaces_at_;
 };
 
 }  // namespace tidemark::agent

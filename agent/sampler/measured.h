@@ -45,18 +45,18 @@ struct MemoryEventTotals {
   std::int64_t high_hits = 0;   // throttled above memory.high; v1 has none
 };
 
-struct IoUse {  // per second, summed over devices
-  std::int64_t read_bytes = 0, write_bytes = 0;
-  std::optional<std::int64_t> reads, writes;
-  std::int64_t written_in_all = 0;  // total bytes since the group was created
-};
-
 // Of the first threads of its processes.
 struct RunQueueUse {
   std::int64_t ran_ns = 0, waited_ns = 0;  // since the last reading, of all of them
   std::int64_t worst_waited_ns = 0;        // of the one that waited longest
   int processes = 0;                       // in both readings
   int left_out = 0;                        // beyond the limit for one account
+};
+
+struct IoUse {  // per second, summed over devices
+  std::int64_t read_bytes = 0, write_bytes = 0;
+  std::optional<std::int64_t> reads, writes;
+  std::int64_t written_in_all = 0;  // total bytes since the group was created
 };
 
 struct CpiUse {
@@ -79,7 +79,7 @@ enum class Presence : std::uint8_t {
 struct ContainerMeasured {
   std::string id;
   Presence presence = Presence::kAwaited;
-  GroupUse use;
+  Sample<Throttling> throttling;
 };
 
 struct AccountMeasured {
@@ -116,18 +116,6 @@ struct NumaMeasured {
   Sample<std::int64_t> system_cpu_micro, system_memory_bytes;
 };
 
-struct DiskMeasured {
-  std::int32_t major = 0, minor = 0;
-  std::string name;
-  std::int64_t read_bytes = 0, write_bytes = 0, reads = 0, writes = 0;  // per second
-  std::int64_t busy_permille = 0;                                       // of the time, with a request in flight
-};
-
-struct InterfaceMeasured {
-  std::string name;
-  std::int64_t received_bytes = 0, sent_bytes = 0, drops = 0, errors = 0;  // per second
-};
-
 struct NodeMeasured {
   int cpus = 0;  // online
   Sample<std::int64_t> cpu_micro;
@@ -136,10 +124,6 @@ struct NodeMeasured {
   Sample<std::int64_t> memory_of_kubelet;  // as the kubelet counts and evicts; never less than total − available
   Pressures pressure;
   std::vector<NumaMeasured> numa;  // ascending; empty: the kernel has none, or it was not read yet
-  Sample<int> disks_read;          // their number; the values below have the same age
-  std::vector<DiskMeasured> disks;
-  Sample<int> interfaces_read;
-  std::vector<InterfaceMeasured> interfaces;
 };
 
 struct PassReport {

@@ -69,7 +69,7 @@ TEST_F(SamplerOnMachine, EveryFacilityIsPresentOrMissingWithReason) {
   const auto all = probe_facilities({*hierarchies, *proc, numa ? &*numa : nullptr, "/dev/kmsg"});
   ASSERT_EQ(all.size(), kFacilities);
   for (const FacilityReport& one : all) EXPECT_FALSE(one.why.empty()) << to_string(one.facility);
-  EXPECT_TRUE(is_there(all, Facility::kDisks));
+  EXPECT_TRUE(is_there(all, Facility::kMemory));
 }
 
 TEST_F(SamplerOnMachine, MeasuresRunningGroupUntilRemoved) {
@@ -101,7 +101,7 @@ TEST_F(SamplerOnMachine, MeasuresRunningGroupUntilRemoved) {
   EXPECT_TRUE(pod.use.memory.validity == Validity::kGood || pod.use.memory.validity == Validity::kMissing);
   EXPECT_EQ(pod.run_queue.value.processes, 1);
   EXPECT_GE(pod.run_queue.value.ran_ns, 40'000'000);
-  if (!sampler.cpi_missing()) {
+  if (pod.cpi.validity != Validity::kMissing) {  // a virtual machine may have no counters
     use_up(own.name(), 20'000'000);
     sampler.pass();
     EXPECT_EQ(pod.cpi.validity, Validity::kGood);

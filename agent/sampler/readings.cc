@@ -10,8 +10,6 @@ constexpr ReadingTable kDefault{{
     {Reading::kNodeMemory, "node memory", seconds(1)},
     {Reading::kNodePressure, "node pressure", seconds(10)},
     {Reading::kNumaMemory, "numa memory", seconds(10)},
-    {Reading::kDisks, "disks", seconds(10)},
-    {Reading::kNetwork, "network", seconds(10)},
 
     {Reading::kCpu, "cpu", seconds(1)},
     {Reading::kMemory, "memory", seconds(1)},
@@ -24,7 +22,6 @@ constexpr ReadingTable kDefault{{
     {Reading::kCpi, "cpi", seconds(60)},
 
     {Reading::kContainers, "containers", seconds(30)},
-    {Reading::kWatched, "watched", seconds(1)},
 }};
 
 constexpr bool in_order() {

@@ -5,8 +5,7 @@
 //   cpu.pressure 5 µs    not kept open: 5 to 6 µs more                  /proc/PID/schedstat, opened: 9 µs
 //
 // So the pass of each second reads only what is summed or acted on within a second: two files of each pod, 14.5 µs.
-// Containers are not summed: they are read twice a minute. If quotas are scaled by the throttling of the last second,
-// throttling and the use of each container are read every second.
+// Containers are not summed: they are read twice a minute.
 #pragma once
 
 #include <array>
@@ -23,8 +22,6 @@ enum class Reading : std::uint8_t {
   kNodeMemory,
   kNodePressure,
   kNumaMemory,
-  kDisks,
-  kNetwork,
 
   kCpu,         // of an account's group
   kMemory,      //
@@ -36,10 +33,9 @@ enum class Reading : std::uint8_t {
   kRunQueue,  // a file of each process
   kCpi,       // descriptors: processors × 2 of each account
 
-  kContainers,  // CPU, throttling, memory and memory events of each container
-  kWatched,     // of accounts whose containers are watched: their throttling, and CPU and throttling of each container
+  kContainers,  // throttling and memory events of each container
 };
-inline constexpr std::size_t kReadings = 17;
+inline constexpr std::size_t kReadings = 14;
 
 struct ReadingRow {
   Reading reading;

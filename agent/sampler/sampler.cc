@@ -51,8 +51,6 @@ void Sampler::set_good_for() {
   for (auto* one : {&node.pressure.cpu, &node.pressure.memory, &node.pressure.io}) {
     one->good_for = good_for(table, Reading::kNodePressure);
   }
-  node.disks_read.good_for = good_for(table, Reading::kDisks);
-  node.interfaces_read.good_for = good_for(table, Reading::kNetwork);
   measured_.system_cpu.good_for = measured_.system_memory.good_for = kSystemGoodFor;
 }
 
@@ -64,6 +62,7 @@ void Sampler::set_good_for(AccountMeasured& out) const {
   for (auto* one : {&out.pressure.cpu, &out.pressure.memory, &out.pressure.io}) {
     one->good_for = good_for(table, Reading::kPressure);
   }
+  out.use.throttling.good_for = good_for(table, Reading::kThrottling);
   out.memory_events.good_for = good_for(table, Reading::kMemoryEvents);
   out.io.good_for = good_for(table, Reading::kIo);
   out.run_queue.good_for = good_for(table, Reading::kRunQueue);
@@ -94,8 +93,6 @@ void Sampler::set_accounts(std::span<const AccountSpec> specs) {
     out.handle = spec.handle;
     out.counts = spec.counts;
     set_good_for(out);
-    out.use.throttling.good_for =
-        good_for(options_.readings, spec.watch_containers ? Reading::kWatched : Reading::kThrottling);
     accounts.push_back(std::move(account));
     measured.push_back(std::move(out));
   }
@@ -112,18 +109,15 @@ void Sampler::set_accounts(std::span<const AccountSpec> specs) {
 void Sampler::take_containers(Account& account, AccountMeasured& out, const AccountSpec& spec) const {
   std::vector<std::optional<GroupMeter>> groups(spec.containers.size());
   std::vector<ContainerMeasured> measured(spec.containers.size());
-  const ReadingTable& table = options_.readings;
-  const Reading often = spec.watch_containers ? Reading::kWatched : Reading::kContainers;
   for (std::size_t at = 0; at < spec.containers.size(); ++at) {
     const auto old = std::ranges::find(account.spec.containers, spec.containers[at]);
-    if (old != account.spec.containers.end() && account.spec.watch_containers == spec.watch_containers) {
+    if (old != account.spec.containers.end()) {
       const auto place = static_cast<std::size_t>(old - account.spec.containers.begin());
       groups[at] = std::exchange(account.containers[place], std::nullopt);
       measured[at] = out.containers[place];
     }
     measured[at].id = spec.containers[at].id;
-    measured[at].use.cpu_micro.good_for = measured[at].use.throttling.good_for = good_for(table, often);
-    measured[at].use.memory.good_for = good_for(table, Reading::kContainers);
+    measured[at].throttling.good_for = good_for(options_.readings, Reading::kContainers);
   }
   account.containers = std::move(groups);
   out.containers = std::move(measured);
@@ -147,8 +141,6 @@ const Measured& Sampler::pass() {
   }
   if (due(Reading::kNumaMemory)) machine_.read_numa_memory(pass_, measured_.node);
   if (due(Reading::kNodePressure)) machine_.read_pressure(pass_, measured_.node);
-  if (due(Reading::kDisks)) machine_.read_disks(pass_, measured_.node);
-  if (due(Reading::kNetwork)) machine_.read_network(pass_, measured_.node);
   read_cpi();
 
   subtract_cpu();
@@ -201,23 +193,19 @@ void Sampler::open_groups() {
     AccountMeasured& out = measured_.accounts[at];
     if (!account.group) {
       --left;
-      account.group = account.spec.watch_containers
-                          ? open_group(account.spec.path, {File::kCpuUsage, File::kMemoryStat, File::kCpuThrottling})
-                          : open_group(account.spec.path, {File::kCpuUsage, File::kMemoryStat});
+      account.group = open_group(account.spec.path, {File::kCpuUsage, File::kMemoryStat});
       if (!account.group) continue;
       out.presence = Presence::kPresent;
       account.all = true;
     }
-    const bool look = account.all || account.listed_anew || account.spec.watch_containers;
+    const bool look = account.all || account.listed_anew;
     account.listed_anew = false;
     if (!look && !due(Reading::kContainers, account.slot)) continue;
     for (std::size_t inner = 0; inner < account.containers.size(); ++inner) {
       auto& group = account.containers[inner];
       if (group) continue;
       --left;
-      const std::string& path = account.spec.containers[inner].path;
-      group = account.spec.watch_containers ? open_group(path, {File::kCpuUsage, File::kCpuThrottling})
-                                            : open_group(path, {});
+      group = open_group(account.spec.containers[inner].path, {});
       if (group) out.containers[inner].presence = Presence::kPresent;
     }
   }
@@ -243,7 +231,7 @@ void Sampler::vanish(std::optional<GroupMeter>& group, ContainerMeasured& out) {
   group.reset();
   ++measured_.pass.vanished;
   out.presence = Presence::kVanished;
-  out.use.cpu_micro.validity = out.use.throttling.validity = out.use.memory.validity = kUnknown;
+  out.throttling.validity = kUnknown;
 }
 
 // What is summed, and what is acted on within a second: the CPU of all accounts, then the memory of all.
@@ -253,8 +241,7 @@ void Sampler::read_now() {
     if (!account.group) continue;
     AccountMeasured& out = measured_.accounts[at];
     const bool cpu = account.all || due(Reading::kCpu);
-    const bool throttling = account.all || due(Reading::kThrottling, account.slot) ||
-                            (account.spec.watch_containers && due(Reading::kWatched));
+    const bool throttling = account.all || due(Reading::kThrottling, account.slot);
     const bool there = cpu && throttling ? account.group->read_cpu_and_throttling(pass_, out.use)
                        : cpu             ? account.group->read_cpu(pass_, out.use.cpu_micro)
                        : throttling      ? account.group->read_throttling(pass_, out.use.throttling)
@@ -298,18 +285,15 @@ void Sampler::read_run_queue(Account& account, AccountMeasured& out) {
 }
 
 void Sampler::read_containers(Account& account, AccountMeasured& out) {
-  const bool all = account.all || due(Reading::kContainers, account.slot);
-  const bool watched = account.spec.watch_containers && due(Reading::kWatched);
-  if (!all && !watched) return;
+  if (!account.all && !due(Reading::kContainers, account.slot)) return;
   // v1 counts events of a container only in its own group, v2 in its pod's too.
   const bool own_events = account.group->group().version(File::kMemoryEvents) == linux::Version::kV1;
   for (std::size_t at = 0; at < account.containers.size(); ++at) {
     auto& group = account.containers[at];
     if (!group) continue;
     ContainerMeasured& one = out.containers[at];
-    const bool there = group->read_cpu_and_throttling(pass_, one.use) &&
-                       (!all || group->read_memory(pass_, one.use.memory)) &&
-                       (!all || !own_events || group->read_memory_events(pass_, out.memory_events));
+    const bool there = group->read_throttling(pass_, one.throttling) &&
+                       (!own_events || group->read_memory_events(pass_, out.memory_events));
     if (!there) vanish(group, one);
   }
 }

@@ -59,9 +59,6 @@ class Sampler {
   const Measured& pass();
   const Measured& measured() const { return measured_; }
 
-  // Why CPI is not measured on this machine, once it was tried.
-  const std::optional<std::string>& cpi_missing() const { return cpi_.missing(); }
-
  private:
   struct Account {
     AccountSpec spec;

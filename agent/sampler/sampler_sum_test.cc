@@ -213,14 +213,12 @@ TEST(SamplerSum, APassAllocatesNothing) {
     KernelNode node(layout);
     node.numa({{"0", 1 << 20}, {"1", 1 << 20}});
     node.proc.write("pressure/cpu", "some avg10=1.00 avg60=0.00 avg300=0.00 total=5\n");
-    node.proc.write("diskstats", " 8 0 sda 1 2 3 4 5 6 7 8 9 10 11\n");
     std::vector<AccountSpec> accounts;
     for (int at = 0; at < 5; ++at) {
       AccountSpec& spec = accounts.emplace_back();
       spec.handle = {static_cast<std::uint32_t>(at), 1};
       spec.path = base::cat("kubepods/burstable/pod", at);
       spec.online = true;
-      spec.watch_containers = at == 0;
       spec.containers = {{"a", spec.path + "/a"}, {"b", spec.path + "/b"}};
       node.group(spec.path);
       node.group(spec.path + "/a");

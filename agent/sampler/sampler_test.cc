@@ -246,7 +246,7 @@ TEST_P(SamplerTest, ChangedListKeepsRemainingAccounts) {
 TEST_P(SamplerTest, UncountedAccountIsMeasuredButNotSubtracted) {
   node.group("besteffort");
   node.group("besteffort/pod1");
-  AccountSpec level = account(watched_group(0), "besteffort");
+  AccountSpec level = account(kOther, "besteffort");
   level.counts = false;
   start({level, account(kPod, "besteffort/pod1")});
   sampler->pass();
@@ -254,7 +254,7 @@ TEST_P(SamplerTest, UncountedAccountIsMeasuredButNotSubtracted) {
   node.cpu("besteffort/pod1", kNs / 2);
   node.cpu_ticks({100, 0});
   pass_after();
-  EXPECT_EQ(cpu_of(watched_group(0)), kCore / 2);
+  EXPECT_EQ(cpu_of(kOther), kCore / 2);
   EXPECT_EQ(system()->cpu_micro, kCore / 2);
 }
 
@@ -327,28 +327,22 @@ TEST_P(SamplerTest, DisksOfAGroup) {
   EXPECT_EQ(of(kPod).io.value.reads, 0);
 }
 
-TEST_P(SamplerTest, ContainersAreReadTwiceAMinuteOrWhenWatchedEverySecond) {
+TEST_P(SamplerTest, ContainersAreReadTwiceAMinute) {
   node.group("pod1");
   node.group("pod1/a");
-  AccountSpec plain = account(kPod, "pod1", {{"a", "pod1/a"}});
-  start({plain});
+  start({account(kPod, "pod1", {{"a", "pod1/a"}})});
   sampler->pass();
+  node.cpu("pod1/a", kNs / 5, 10, 4);
   std::vector<std::int64_t> read_in;
   for (int at = 0; at < 60; ++at) {
     pass_after();
-    if (of(kPod).containers[0].use.cpu_micro.at == report().at) read_in.push_back(report().number);
+    const Sample<Throttling>& throttling = of(kPod).containers[0].throttling;
+    if (throttling.at != report().at) continue;
+    read_in.push_back(report().number);
+    if (read_in.size() == 1) EXPECT_EQ(throttling.last(node.clock.monotonic())->throttled_periods, 4);
   }
   ASSERT_EQ(read_in.size(), 2u);
   EXPECT_EQ(read_in[1] - read_in[0], 30);
-
-  plain.watch_containers = true;
-  sampler->set_accounts(std::vector{plain});
-  pass_after();
-  node.cpu("pod1/a", kNs / 5, 10, 4);
-  pass_after();
-  const GroupUse& use = of(kPod).containers[0].use;
-  EXPECT_EQ(use.cpu_micro.last(node.clock.monotonic()), kCore / 5);
-  EXPECT_EQ(use.throttling.last(node.clock.monotonic())->throttled_periods, 4);
 }
 
 TEST_P(SamplerTest, MemoryEventsContinueAcrossContainers) {
@@ -429,34 +423,6 @@ TEST_P(SamplerTest, NumaNodes) {
   EXPECT_EQ(sampler->measured().node.cpus, 1);
   for (int at = 0; at < 3; ++at) pass_after();
   EXPECT_EQ(sampler->measured().node.numa[1].cpu_micro.value, 0);
-}
-
-TEST_P(SamplerTest, DisksAndInterfacesOfTheNode) {
-  const auto disks = [&](std::int64_t sectors, std::int64_t busy_ms) {
-    node.proc.write("diskstats", base::cat(" 8 0 sda ", sectors, " 0 ", sectors, " 4 5 6 0 8 9 ", busy_ms,
-                                           " 11\n 7 0 loop0 0 0 0 0 0 0 0 0 0 0 0\n"));
-  };
-  const auto network = [&](std::int64_t bytes) {
-    node.proc.write("net/dev", base::cat("Inter-| Receive | Transmit\n face |bytes|bytes\n  eth0: ", bytes,
-                                         " 2 0 4 5 6 7 8 ", 2 * bytes, " 10 0 12 13 14 15 16\n"));
-  };
-  disks(0, 0);
-  network(0);
-  start({});
-  sampler->pass();
-  disks(1000, 2500);
-  network(5000);
-  for (int at = 0; at < 10; ++at) pass_after();
-  const NodeMeasured& measured = sampler->measured().node;
-  ASSERT_EQ(measured.disks_read.validity, Validity::kGood);
-  ASSERT_EQ(measured.disks.size(), 1u) << "loop0 never did anything";
-  const std::int64_t over_s = measured.disks_read.over / seconds(1);
-  EXPECT_EQ(measured.disks[0].name, "sda");
-  EXPECT_EQ(measured.disks[0].read_bytes, 1000 * 512 / over_s);
-  EXPECT_EQ(measured.disks[0].busy_permille, 2500 / over_s);
-  ASSERT_EQ(measured.interfaces.size(), 1u);
-  EXPECT_EQ(measured.interfaces[0].received_bytes, 5000 / over_s);
-  EXPECT_EQ(measured.interfaces[0].sent_bytes, 10'000 / over_s);
 }
 
 }  // namespace

@@ -231,7 +231,7 @@ class GuardedNode : public ::testing::Test {
       const auto& snapshot = list.snapshot();
       if (!change || *change != snapshot->change) {
         change = snapshot->change;
-        sampler.set_accounts(accounts_of(*snapshot, [](const model::Task&) { return false; }));
+        sampler.set_accounts(accounts_of(*snapshot));
       }
       guard->observe(sampler.pass(), snapshot, groups, known);
       net::testing::run_for(loop, node.clock, std::chrono::seconds(1));

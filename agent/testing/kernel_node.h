@@ -34,8 +34,6 @@ class KernelNode {
     }
     cpu_ticks({0, 0});
     memory(1000 << 20, 1000 << 20, 1000 << 20);
-    proc.write("diskstats", "");
-    proc.write("net/dev", "Inter-| Receive | Transmit\n face |bytes|bytes\n");
     hierarchies.emplace(linux::Hierarchies::discover(cgroups.root(), "").value());
     proc_folder.emplace(linux::Folder::open(proc.root()).value());
     EXPECT_EQ(hierarchies->layout(), layout);

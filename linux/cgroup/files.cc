@@ -46,21 +46,17 @@ constexpr std::array<FileNames, kFiles> kNames = {{
     {kMemory, "memory.high", kMemory, "memory.high"},
     {kMemory, "memory.failcnt", kMemory, nullptr},
     {kMemory, "memory.oom_control", kMemory, "memory.events"},
-    {kMemory, "memory.oom.group", kMemory, "memory.oom.group"},
 
     {kIo, "blkio.throttle.io_service_bytes_recursive", kIo, "io.stat"},
     {kIo, "blkio.throttle.io_serviced_recursive", kIo, "io.stat"},
 
-    {kPids, "pids.current", kPids, "pids.current"},
     {kPids, "pids.max", kPids, "pids.max"},
-    {kPids, "pids.events", kPids, "pids.events"},
 
     {kCpu, nullptr, kCore, "cpu.pressure"},
     {kMemory, nullptr, kCore, "memory.pressure"},
     {kIo, nullptr, kCore, "io.pressure"},
-    {kCpu, nullptr, kCore, "irq.pressure"},
 }};
-static_assert(static_cast<std::size_t>(File::kIrqPressure) + 1 == kFiles);
+static_assert(static_cast<std::size_t>(File::kIoPressure) + 1 == kFiles);
 static_assert(static_cast<std::size_t>(kCore) + 1 == kControllers);
 
 }  // namespace

@@ -57,21 +57,17 @@ enum class File : std::uint8_t {
   kMemoryHigh,
   kMemoryFailures,  // v1: failcnt
   kMemoryEvents,    // v1: oom_control
-  kMemoryOomGroup,
 
   kIoBytes,
   kIoOperations,  // v2: the same file as kIoBytes
 
-  kPidsUsage,
   kPidsLimit,
-  kPidsEvents,
 
   kCpuPressure,
   kMemoryPressure,
   kIoPressure,
-  kIrqPressure,
 };
-inline constexpr std::size_t kFiles = 35;
+inline constexpr std::size_t kFiles = 31;
 
 struct FileNames {
   Controller v1_controller;

@@ -5,9 +5,7 @@
 
 #include "base/text.h"
 #include "linux/proc/cpu_times.h"
-#include "linux/proc/disks.h"
 #include "linux/proc/memory_info.h"
-#include "linux/proc/network.h"
 #include "linux/proc/process.h"
 #include "linux/scan.h"
 #include "linux/testing/tree.h"
@@ -158,54 +156,6 @@ TEST_F(ProcTest, RefusesInvalidProcessFiles) {
   for (const std::string_view text : {"", "\n", "1 2\n", "1 2 3 4\n", "x 2 3\n"})
     EXPECT_FALSE(parse_schedstat(text)) << text;
   for (const std::string_view text : {"", "12 a S 1", "12 (a) S 1\n"}) EXPECT_FALSE(parse_start_ticks(text)) << text;
-}
-
-TEST_F(ProcTest, Disks) {
-  tree.write("diskstats",
-             "   7       0 loop0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n 254       0 vda 1 2 3 4 5 6 7 8 9 10 11\n");
-  std::vector<Disk> out;
-  ASSERT_TRUE(read_disks(proc, buffer, out));
-  ASSERT_EQ(out.size(), 2u);
-  EXPECT_EQ(out[1].name, "vda");
-  EXPECT_EQ(out[1].major, 254);
-  EXPECT_EQ(out[1].read_bytes, 3 * 512);
-  EXPECT_EQ(out[1].write_bytes, 7 * 512);
-  EXPECT_EQ(out[1].in_flight, 9);
-  EXPECT_EQ(out[1].busy_ms, 10);
-  ASSERT_TRUE(parse_disks("254 0 vda 1 2 3 4 5 6 7 8 9 10 11\n", out));
-  EXPECT_EQ(out.size(), 1u) << "a disk that was taken out";
-  for (const std::string_view text :
-       {"x\n", "254 0 vda 1 2 3\n", "254 0 vda 1 2 9223372036854775807 4 5 6 7 8 9 10 11\n"}) {
-    EXPECT_FALSE(parse_disks(text, out)) << text;
-    EXPECT_TRUE(out.empty());
-  }
-}
-
-constexpr std::string_view kHeadings =
-    "Inter-|   Receive                            |  Transmit\n"
-    " face |bytes packets errs drop fifo frame compressed multicast|bytes packets errs drop fifo colls carrier "
-    "compressed\n";
-
-TEST_F(ProcTest, NetworkInterfaces) {
-  tree.write("net/dev",
-             std::string(kHeadings) +
-                 "    lo: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\neth0:1:101 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n");
-  std::vector<NetworkInterface> out;
-  const auto read = read_network(proc, buffer, out);
-  ASSERT_TRUE(read) << read.error().message;
-  ASSERT_EQ(out.size(), 2u);
-  EXPECT_EQ(out[0].name, "lo");
-  EXPECT_EQ(out[0].received_drops, 4);
-  EXPECT_EQ(out[0].sent_bytes, 9);
-  EXPECT_EQ(out[1].name, "eth0:1");
-  EXPECT_EQ(out[1].received_bytes, 101);
-  for (const std::string_view lines : {"x\n", "lo: 1 2 3\n", ": 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n",
-                                       "lo: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17\n"}) {
-    EXPECT_FALSE(parse_network(std::string(kHeadings) + std::string(lines), out)) << lines;
-    EXPECT_TRUE(out.empty());
-  }
-  EXPECT_FALSE(parse_network("", out));
-  EXPECT_TRUE(parse_network(kHeadings, out)) << "a namespace without interfaces";
 }
 
 }  // namespace

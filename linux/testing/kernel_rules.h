@@ -104,11 +104,11 @@ class KernelRules final : public GroupWriter {
     if (wanted->empty() && !read(group / "cgroup.procs").value_or("").empty()) return ENOSPC;
     for (const Path& child : children(group)) {
       const auto has = CpuSet::parse(read(child / "cpuset.cpus").value_or(""));
-      if (has && !has->is_subset_of(*wanted)) return EBUSY;
+      if (has && !(*has - *wanted).empty()) return EBUSY;
     }
     if (group == hierarchy) return EACCES;  // the root's are the machine's
     const auto parent = CpuSet::parse(read(group.parent_path() / "cpuset.cpus").value_or(""));
-    return parent && wanted->is_subset_of(*parent) ? 0 : EACCES;
+    return parent && (*wanted - *parent).empty() ? 0 : EACCES;
   }
 
   // v1: no child has a larger share of its period than the nearest group above it that has a quota.
