@@ -12,7 +12,7 @@
 #include "agent/prediction/prediction_controller.h"
 #include "agent/protect/condition_controller.h"
 #include "agent/protect/kept_objects.h"
-#include "agent/protect/limit_stance.h"
+#include "agent/protect/limit_permit.h"
 #include "agent/protect/line_ends.h"
 #include "agent/protect/machinery.h"
 #include "agent/protect/node_facts.h"
@@ -249,7 +249,7 @@ class RunningAgent final : public Agent {
       if (rules_.look(loop_.clock().wall())) protect_.use_rules(rules_.rules());
       protect_.tell_line_ends(rules_.says());
       protect_.observe(measured, tasks, tasks_->groups(), known);
-      tasks_->stand_to_limits(limit_stance(protect_.permits()));
+      tasks_->set_limit_permit(limit_permit(protect_.permits()));
       protect_.tell_copilots(tasks_->limits_say());
       if (!known) continue;
       evicting_.observe(measured, tasks, rules_.rules(), capacity_.memory, rules_.said().word.has_value());

@@ -49,7 +49,7 @@ void Evicting::observe(const Measured& measured, const std::shared_ptr<const Tas
       besteffort_in_force(protect.suppress_seen(), protect.suppress_plan(), protect.container_cpus());
   // Observe mode reads the same as enforce mode. If eviction cannot act at all, a full disk is not scanned.
   const bool may_act = !permits.off && (permits.permits[kIndex] == policy::state::Permit::kEnforce ||
-                                        permits.permits[kIndex] == policy::state::Permit::kPutBack);
+                                        permits.permits[kIndex] == policy::state::Permit::kRestore);
   const policy::protect::NodeRules& rules =
       lines_.hold(rules_in_force, beside_.tasks.kubelet(), node_memory, disks_.sights());
   disks_.observe(rules.word && rules.threshold.enable ? rules.word->evict : model::EvictSettings(), *tasks, may_act);

@@ -67,7 +67,7 @@ bool do_it_without_agent(const LocalOrder& order, const base::Clock& clock, Loca
   const auto hierarchies = agent::see_groups(order.places);
   if (!hierarchies) {
     report.troubles.push_back(
-        hierarchies.error().within(order.off ? "nothing is held and nothing put back" : "nothing is given back"));
+        hierarchies.error().within(order.off ? "nothing is limited or restored" : "no limit is lifted"));
     return true;
   }
   linux::KernelWriter writer;

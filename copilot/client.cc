@@ -52,11 +52,6 @@ net::Task<Result<std::string>> Client::call(net::HttpRequest request, base::Dura
   co_return fail(std::move(error));
 }
 
-net::Task<Result<void>> Client::health(base::Duration limit) {
-  TM_CO_TRY_VOID(co_await call(get("/health"), limit));
-  co_return Result<void>();
-}
-
 net::Task<Result<Information>> Client::information(base::Duration limit) {
   TM_CO_TRY(const std::string body, co_await call(get("/information"), limit));
   co_return read_information(body);
@@ -96,10 +91,10 @@ net::Task<Result<void>> Client::stop(StopOrder order, base::Duration limit) {
   co_return Result<void>();
 }
 
-net::Task<Result<std::string>> Client::stand(LimitStance stance, base::Duration limit) {
+net::Task<Result<std::string>> Client::send_limit_permit(LimitPermit permit, base::Duration limit) {
   std::string body;
-  base::JsonWriter(body).begin_object().member("stance", to_string(stance)).end_object();
-  TM_CO_TRY(const std::string answer, co_await call(post("/tidemark/v1/stance", std::move(body)), limit));
+  base::JsonWriter(body).begin_object().member("permit", to_string(permit)).end_object();
+  TM_CO_TRY(const std::string answer, co_await call(post("/tidemark/v1/permit", std::move(body)), limit));
   auto said = Json::parse(answer);
   if (!said) co_return fail(std::move(said).error().within("what a copilot says of its limits"));
   co_return std::string(said->text_at("says").substr(0, kSaysBytesMax));

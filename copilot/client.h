@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "copilot/container.h"
-#include "copilot/limit_stance.h"
+#include "copilot/limit_permit.h"
 #include "model/task.h"
 #include "net/http_client.h"
 
@@ -34,7 +34,6 @@ class Client {
   // daemon before it answers, and that one may hang.
   explicit Client(net::HttpTransport& transport) : transport_(transport) {}
 
-  net::Task<Result<void>> health(base::Duration limit);
   net::Task<Result<Information>> information(base::Duration limit);
   net::Task<Result<ContainerList>> containers(base::Duration limit);  // without those that have ended
   net::Task<Result<Container>> container(std::string id, base::Duration limit);
@@ -46,7 +45,7 @@ class Client {
   net::Task<Result<void>> stop(StopOrder order, base::Duration limit);
   // Sends the permit for the copilot's own limits. Returns the copilot's status of them in one line of at most
   // kSaysBytesMax, "" if it sets none. A route of ours: kUnsupported if another copilot does not know it.
-  net::Task<Result<std::string>> stand(LimitStance stance, base::Duration limit);
+  net::Task<Result<std::string>> send_limit_permit(LimitPermit permit, base::Duration limit);
   // Containers worth at least so much, as the copilot chooses. kUnsupported: the peer's answers 200 without a word, and
   // has done nothing.
   net::Task<Result<std::vector<Container>>> kill_by_resource(model::Resources amount, base::Duration limit);

@@ -45,11 +45,7 @@ struct CopilotClient : ::testing::Test {
   Client client() { return Client(*pair.client); }
 };
 
-TEST_F(CopilotClient, ItsSixRoutes) {
-  say(200, R"("ok")");
-  EXPECT_TRUE(run(client().health(kLimit)));
-  EXPECT_EQ(asked, "GET /health");
-
+TEST_F(CopilotClient, ItsFiveRoutes) {
   say(200, R"({"name":"yarn","version":"v1"})");
   EXPECT_EQ(run(client().information(kLimit))->name, "yarn");
   EXPECT_EQ(asked, "GET /information");
@@ -84,22 +80,22 @@ TEST_F(CopilotClient, AStopIsARouteOfOurs) {
   EXPECT_EQ(run(client().stop({"x", 30s, ""}, kLimit)).error().kind, ErrorKind::kUnavailable);
 }
 
-TEST_F(CopilotClient, StanceIsARouteOfOurs) {
+TEST_F(CopilotClient, PermitIsARouteOfOurs) {
   say(200, R"({"says":"disks: no limit"})");
-  EXPECT_EQ(run(client().stand(LimitStance::kOff, kLimit)).value(), "disks: no limit");
-  EXPECT_EQ(asked, "POST /tidemark/v1/stance");
-  EXPECT_EQ(got, R"({"stance":"off"})");
+  EXPECT_EQ(run(client().send_limit_permit(LimitPermit::kOff, kLimit)).value(), "disks: no limit");
+  EXPECT_EQ(asked, "POST /tidemark/v1/permit");
+  EXPECT_EQ(got, R"({"permit":"off"})");
   say(200, base::cat(R"({"says":")", std::string(5000, 'x'), R"("})"));
-  EXPECT_EQ(run(client().stand(LimitStance::kKeep, kLimit))->size(), kSaysBytesMax);
+  EXPECT_EQ(run(client().send_limit_permit(LimitPermit::kKeep, kLimit))->size(), kSaysBytesMax);
   say(404, "404 page not found");
-  EXPECT_EQ(run(client().stand(LimitStance::kKeep, kLimit)).error().kind, ErrorKind::kUnsupported);
+  EXPECT_EQ(run(client().send_limit_permit(LimitPermit::kKeep, kLimit)).error().kind, ErrorKind::kUnsupported);
 }
 
-TEST_F(CopilotClient, EveryStanceHasAWord) {
-  for (const LimitStance each : {LimitStance::kKeep, LimitStance::kEnforce, LimitStance::kObserve, LimitStance::kOff}) {
-    EXPECT_EQ(parse_limit_stance(to_string(each)), each);
+TEST_F(CopilotClient, EveryPermitHasAWord) {
+  for (const LimitPermit each : {LimitPermit::kKeep, LimitPermit::kEnforce, LimitPermit::kRestore, LimitPermit::kOff}) {
+    EXPECT_EQ(parse_limit_permit(to_string(each)), each);
   }
-  EXPECT_FALSE(parse_limit_stance("OFF"));
+  EXPECT_FALSE(parse_limit_permit("OFF"));
 }
 
 TEST_F(CopilotClient, AnIdIsOneWord) {
@@ -139,7 +135,7 @@ TEST_F(CopilotClient, DoesNotAwaitHangingCopilot) {
 TEST_F(CopilotClient, AbsentCopilotIsUnavailable) {
   pair.server.reset();
   pair.client->close_idle_connections();
-  const auto away = run(client().health(kLimit));
+  const auto away = run(client().information(kLimit));
   ASSERT_FALSE(away);
   EXPECT_EQ(away.error().kind, ErrorKind::kUnavailable);
 }

@@ -116,7 +116,7 @@ class Parser {
       count(milliseconds_);
     } else if (key == "whole") {
       json_.boolean(record_.whole);
-    } else if (key == "stance") {
+    } else if (key == "permit") {
       json_.string(record_.permit);
     } else if (key == "cpus") {
       count(record_.cpus);
@@ -258,7 +258,7 @@ std::string to_line(const NodeRecord& record) {
       .member("node", record.node)
       .member("milliseconds", std::int64_t{duration_cast<milliseconds>(record.over).count()});
   if (record.whole) json.member("whole", true);
-  json.member("stance", record.permit).member("cpus", record.cpus).key("cpu").begin_object();
+  json.member("permit", record.permit).member("cpus", record.cpus).key("cpu").begin_object();
   some(json, "used", record.cpu_milli);
   some(json, "peak", record.cpu_peak_milli);
   some(json, "offline", record.offline_milli);

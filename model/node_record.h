@@ -1,7 +1,7 @@
 // One line of a node's record: the measurements of a period, so that the question "was it us?" can be answered days
 // later from more than our writes (model/audit_line.h has those).
 //
-//    {"schema":1,"time":"2026-11-23T20:15:30.000000Z","node":"node-1","milliseconds":30000,"whole":true,"stance":"enforce",
+//    {"schema":1,"time":"2026-11-23T20:15:30.000000Z","node":"node-1","milliseconds":30000,"whole":true,"permit":"enforce",
 //     "cpus":8,"cpu":{"used":5200,"peak":7900,"offline":2100,"offlinePeak":3000,"limit":4000},
 //     "memory":{"total":33567027200,"used":21474836480,"offline":6442450944},
 //     "pressure":{"cpu":12,"memory":0,"io":3},"tasksPressure":true,"disk":{"tasks":1048576,"offline":524288},

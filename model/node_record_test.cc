@@ -47,7 +47,7 @@ NodeRecord a_record() {
 TEST(NodeRecord, OmitsEmptyValues) {
   EXPECT_EQ(to_line(a_record()),
             R"({"schema":1,"time":"2026-11-23T20:15:30.000000Z","node":"n1","milliseconds":30000,"whole":true,)"
-            R"("stance":"enforce","cpus":8,)"
+            R"("permit":"enforce","cpus":8,)"
             R"("cpu":{"used":5200,"peak":7900,"offline":2100,"offlinePeak":3000,"limit":4000},)"
             R"("memory":{"total":1000,"used":600,"offline":100},"pressure":{"cpu":12},"tasksPressure":true,)"
             R"("disk":{"tasks":50,"offline":20},"tasks":[{"source":"kubernetes","namespace":"shop","name":"web-0",)"

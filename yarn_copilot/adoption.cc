@@ -46,14 +46,12 @@ PassReport adopt_all(const Machine& machine, const std::vector<Listed>& listed, 
 }  // namespace
 
 Adoption::Adoption(net::EventLoop& loop, Containers& containers, const Machine& machine, base::Log log,
-                   base::Registry& metrics, base::Duration interval)
+                   base::Duration interval)
     : loop_(loop),
       containers_(containers),
       machine_(machine),
       log_(std::move(log)),
       interval_(interval),
-      adopted_(metrics.counter("tidemark_yarn_copilot_adopted_total",
-                               "Containers that got a cgroup from the copilot, in some or all hierarchies.")),
       worker_(1, kPassesWaitingMax) {}
 
 net::Task<void> Adoption::run() {
@@ -80,7 +78,6 @@ net::Task<void> Adoption::pass() {
   if (!done) co_return;
   unlisted_ = std::move(done->unlisted);
   for (const std::string& id : done->adopted) {
-    adopted_.add();
     log_.info("container is in its cgroup in every hierarchy", {{"container", id}, {"group", machine_.group_of(id)}});
   }
   for (const auto& [id, error] : done->refused) tell(id, error);

@@ -19,7 +19,6 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/metrics.h"
 #include "base/result.h"
 #include "net/loop.h"
 #include "net/worker.h"
@@ -31,7 +30,7 @@ namespace tidemark::yarn_copilot {
 class Adoption {
  public:
   // Both must outlive it. A thread of its own uses `machine`.
-  Adoption(net::EventLoop& loop, Containers& containers, const Machine& machine, base::Log log, base::Registry& metrics,
+  Adoption(net::EventLoop& loop, Containers& containers, const Machine& machine, base::Log log,
            base::Duration interval = std::chrono::seconds(2));
 
   net::Task<void> run();
@@ -45,7 +44,6 @@ class Adoption {
   const Machine& machine_;
   base::Log log_;
   base::Duration interval_;
-  base::Counter& adopted_;
   std::set<std::string> unlisted_;
   std::set<std::string> told_;  // containers whose failure was logged
   net::WorkerPool worker_;      // must be the last member: it uses the others

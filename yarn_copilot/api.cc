@@ -26,10 +26,10 @@ constexpr base::Duration kSooner = std::chrono::milliseconds(1);
 constexpr std::string_view kRoutes =
     "there are GET /health, /information, /v1/containers, /v1/container, /tidemark/v1/containers, /tidemark/v1/limits, "
     "/tidemark/v1/disks, /tidemark/v1/events and /metrics, and POST /v1/killContainer, /v1/killContainersByResource, "
-    "/tidemark/v1/stop, /tidemark/v1/limits and /tidemark/v1/stance\n";
+    "/tidemark/v1/stop, /tidemark/v1/limits and /tidemark/v1/permit\n";
 constexpr std::array<std::string_view, 6> kOwnPaths = {"/tidemark/v1/containers", "/tidemark/v1/limits",
                                                        "/tidemark/v1/disks",      "/tidemark/v1/events",
-                                                       "/tidemark/v1/stop",       "/tidemark/v1/stance"};
+                                                       "/tidemark/v1/stop",       "/tidemark/v1/permit"};
 
 int status_of(ErrorKind kind) {
   switch (kind) {
@@ -200,15 +200,15 @@ net::Task<void> Api::answer_own(net::HttpExchange& exchange, const net::Target& 
   } else if (asked == "GET /tidemark/v1/disks") {
     out = disks();
   } else if (asked == "POST /tidemark/v1/stop" || asked == "POST /tidemark/v1/limits" ||
-             asked == "POST /tidemark/v1/stance") {
+             asked == "POST /tidemark/v1/permit") {
     auto body = co_await exchange.body(kAskedBytesMax);
     if (!body) {
       out = fail(std::move(body).error());
     } else if (asked == "POST /tidemark/v1/stop") {
       status = kAccepted;
       out = co_await stop(*std::move(body), asker_of(exchange.peer()));
-    } else if (asked == "POST /tidemark/v1/stance") {
-      out = stand(*body);
+    } else if (asked == "POST /tidemark/v1/permit") {
+      out = take_permit(*body);
     } else {
       out = co_await set_limits(*std::move(body), asker_of(exchange.peer()));
     }
@@ -332,9 +332,9 @@ Result<std::string> Api::disks() const {
   return out;
 }
 
-Result<std::string> Api::stand(std::string_view body) {
-  TM_TRY(const copilot::LimitStance stance, read_stance(body));
-  outside_.disks.stand(stance);
+Result<std::string> Api::take_permit(std::string_view body) {
+  TM_TRY(const copilot::LimitPermit permit, read_permit(body));
+  outside_.disks.set_permit(permit);
   std::string out;
   base::JsonWriter(out).begin_object().member("says", outside_.disks.says()).end_object();
   return out;

@@ -14,8 +14,8 @@
 //   POST /tidemark/v1/stop                    {"containerID":"…","graceSeconds":30,"reason":"…"}; 202 and the deadline
 //   GET  /tidemark/v1/limits?containerID=ID   limits of its cgroup
 //   POST /tidemark/v1/limits                  {"containerID":"…","cpu":"500m","memory":"1Gi"}; returns the limits in
-//   force GET  /tidemark/v1/disks                   I/O limit of all containers, and its state POST /tidemark/v1/stance
-//   {"stance":"off"}: the permit of the node's agent for it GET  /tidemark/v1/events                  a line for each
+//   force GET  /tidemark/v1/disks                   I/O limit of all containers, and its state POST /tidemark/v1/permit
+//   {"permit":"off"}: the permit of the node's agent for it GET  /tidemark/v1/events                  a line for each
 //   container that starts, changes or ends GET  /metrics
 #pragma once
 
@@ -79,7 +79,7 @@ class Api {
   net::Task<Result<std::string>> stop(std::string body, std::string asker);
   net::Task<Result<std::string>> limits(std::string id);
   Result<std::string> disks() const;
-  Result<std::string> stand(std::string_view body);
+  Result<std::string> take_permit(std::string_view body);
   net::Task<Result<std::string>> set_limits(std::string body, std::string asker);
   net::Task<void> stream(net::HttpExchange& exchange);
   using Look = std::shared_ptr<const std::vector<SeenContainer>>;

@@ -108,42 +108,42 @@ bool DiskLimit::wants_one_group(const linux::Hierarchies& hierarchies) {
   return home != nullptr && home->version == linux::Version::kV1;
 }
 
-void DiskLimit::stand(copilot::LimitStance stance) {
-  if (stance_ == stance) return;
-  log_.info("received permit for disk limits", {{"stance", copilot::to_string(stance)}});
-  stance_ = stance;
+void DiskLimit::set_permit(copilot::LimitPermit permit) {
+  if (permit_ == permit) return;
+  log_.info("received permit for disk limits", {{"permit", copilot::to_string(permit)}});
+  permit_ = permit;
   said_.set();
 }
 
 net::Task<void> DiskLimit::run() {
   while (true) {
     said_.clear();
-    const Wish wished = co_await wish();
-    enforced_.set(wished == Wish::kLimit ? 1 : 0);
-    if (wished == Wish::kLimit) co_await limit();  // another program may have written, or a disk may be new
-    if (wished == Wish::kPutBack) co_await put_back();
-    const base::Duration patience = began_ + config_.stance_patience - loop_.clock().monotonic();
-    const bool waits = !stance_ && patience > base::Duration(0);
+    const Step step = co_await next_step();
+    enforced_.set(step == Step::kLimit ? 1 : 0);
+    if (step == Step::kLimit) co_await limit();  // another program may have written, or a disk may be new
+    if (step == Step::kRestore) co_await put_back();
+    const base::Duration patience = began_ + config_.permit_patience - loop_.clock().monotonic();
+    const bool waits = !permit_ && patience > base::Duration(0);
     co_await said_.wait_for(waits ? std::min(patience, config_.interval) : config_.interval);
   }
 }
 
-net::Task<DiskLimit::Wish> DiskLimit::wish() {
-  if (!stance_) {
-    co_return loop_.clock().monotonic() - began_ < config_.stance_patience ? Wish::kKeep : Wish::kLimit;
+net::Task<DiskLimit::Step> DiskLimit::next_step() {
+  if (!permit_) {
+    co_return loop_.clock().monotonic() - began_ < config_.permit_patience ? Step::kKeep : Step::kLimit;
   }
-  switch (*stance_) {
-    case copilot::LimitStance::kKeep:
-      co_return Wish::kKeep;
-    case copilot::LimitStance::kEnforce:
-      co_return Wish::kLimit;
-    case copilot::LimitStance::kObserve:
-      co_return Wish::kPutBack;
-    case copilot::LimitStance::kOff:
+  switch (*permit_) {
+    case copilot::LimitPermit::kKeep:
+      co_return Step::kKeep;
+    case copilot::LimitPermit::kEnforce:
+      co_return Step::kLimit;
+    case copilot::LimitPermit::kRestore:
+      co_return Step::kRestore;
+    case copilot::LimitPermit::kOff:
       break;
   }
   const auto running = co_await containers_.running(Detail::kPlain);
-  co_return running && running->empty() ? Wish::kPutBack : Wish::kKeep;  // unlisted containers may run
+  co_return running && running->empty() ? Step::kRestore : Step::kKeep;  // unlisted containers may run
 }
 
 bool DiskLimit::is_ours(const linux::IoLimit& stands) const {
@@ -263,15 +263,15 @@ std::string DiskLimit::says() const {
   const bool to_be = enforced_.value() > 0;
   if (held == 0 && !to_be) return base::cat(what, " where it is enforced");
   std::string_view until;
-  if (!to_be) until = stance_ == copilot::LimitStance::kOff ? " until no container runs" : ", as it stood";
+  if (!to_be) until = permit_ == copilot::LimitPermit::kOff ? " until no container runs" : ", as it stood";
   return base::cat(what, ", in force on ", held, held == 1 ? " disk" : " disks", until, wrong_.empty() ? "" : ": ",
                    wrong_.empty() ? "" : *wrong_.begin());
 }
 
 void DiskLimit::write(base::JsonWriter& json) const {
-  json.begin_object().key("stance");
-  if (stance_) {
-    json.value(copilot::to_string(*stance_));
+  json.begin_object().key("permit");
+  if (permit_) {
+    json.value(copilot::to_string(*permit_));
   } else {
     json.null();
   }

@@ -4,12 +4,12 @@
 //   v1   a limit does not apply to cgroups below, so containers are in that cgroup itself (Machine)
 //   v2   the cgroup of each container is below it and limited too
 //
-// The node's agent sends a permit (copilot/limit_stance.h):
+// The node's agent sends a permit (copilot/limit_permit.h):
 //
-//   none yet    keep the values for `stance_patience`; then like enforce: there is no Tidemark agent on the node
+//   none yet    keep the values for `permit_patience`; then like enforce: there is no Tidemark agent on the node
 //   enforce     limit
 //   keep        keep the values
-//   observe     restore the original values
+//   restore     restore the original values
 //   off         the same, but only when no container runs: running work is not loosened
 #pragma once
 
@@ -25,7 +25,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/metrics.h"
-#include "copilot/limit_stance.h"
+#include "copilot/limit_permit.h"
 #include "linux/cgroup/hierarchies.h"
 #include "linux/cgroup/io_limit.h"
 #include "model/audit_line.h"
@@ -40,7 +40,7 @@ struct DiskLimitConfig {
   std::vector<std::string> folders;
   linux::IoLimit wanted;  // for each disk
   std::string sys_root = "/sys";
-  base::Duration stance_patience = std::chrono::seconds(30);
+  base::Duration permit_patience = std::chrono::seconds(30);
   base::Duration interval = std::chrono::seconds(10);
 };
 
@@ -57,11 +57,11 @@ class DiskLimit {
   net::Task<void> put_back();  // restores original values, if ours is still there
 
   // The agent's permit; applied at once.
-  void stand(copilot::LimitStance stance);
+  void set_permit(copilot::LimitPermit permit);
   // The limit and its state, in one line; "" if no limit is configured.
   std::string says() const;
-  // {"stance":"enforce","readBytesPerSecond":1,"writeBytesPerSecond":null,"group":"…","disks":[{"disk":"8:0",
-  //  "inForce":true,"stands":{…},"before":{…}}],"wrong":["…"]}; the stance is null until an agent sent one
+  // {"permit":"enforce","readBytesPerSecond":1,"writeBytesPerSecond":null,"group":"…","disks":[{"disk":"8:0",
+  //  "inForce":true,"stands":{…},"before":{…}}],"wrong":["…"]}; the permit is null until an agent sent one
   void write(base::JsonWriter& json) const;
 
  private:
@@ -74,7 +74,7 @@ class DiskLimit {
     std::map<linux::DiskNumber, linux::IoLimit> stands;  // now, written by any program
     std::set<std::string> wrong;
   };
-  enum class Wish : std::uint8_t { kKeep, kLimit, kPutBack };
+  enum class Step : std::uint8_t { kKeep, kLimit, kRestore };
 
   static Report put_in_force(const linux::Hierarchies& hierarchies, const DiskLimitConfig& config);
   static Report restore(const linux::Hierarchies& hierarchies, const DiskLimitConfig& config,
@@ -82,7 +82,7 @@ class DiskLimit {
   bool limits() const { return config_.wanted != linux::IoLimit(); }
   bool is_ours(const linux::IoLimit& stands) const;
   std::size_t in_force() const;
-  net::Task<Wish> wish();
+  net::Task<Step> next_step();
   net::Task<void> limit();
   void take(Report report, const char* what);
   void tell(const Change& change, const char* what);
@@ -96,7 +96,7 @@ class DiskLimit {
   std::function<void(model::AuditLine)> audit_;
   const DiskLimitConfig config_;
   const base::MonotonicTime began_;
-  std::optional<copilot::LimitStance> stance_;
+  std::optional<copilot::LimitPermit> permit_;
   net::Event said_;
   std::map<linux::DiskNumber, linux::IoLimit> found_;   // original values of limited disks
   std::map<linux::DiskNumber, linux::IoLimit> stands_;  // at the last pass

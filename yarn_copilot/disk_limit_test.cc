@@ -31,14 +31,14 @@ struct WithDisk : World {
     options.local_dirs = {groups.root()};
     options.disk_read_mib = 20;
     options.disk_write_mib = 10;
-    options.stance_patience = 0s;
+    options.permit_patience = 0s;
     groups.write(std::string(kReads), "");
     groups.write(std::string(kWrites), "");
   }
   void stop() { run(copilot->drain()); }
   // The permit that the agent sends in each pass.
-  std::string stand(std::string_view stance) {
-    const auto said = post("/tidemark/v1/stance", base::cat(R"({"stance":")", stance, R"("})"));
+  std::string stand(std::string_view permit) {
+    const auto said = post("/tidemark/v1/permit", base::cat(R"({"permit":")", permit, R"("})"));
     EXPECT_EQ(said.status, 200) << said.body;
     return std::string(Json::parse(said.body).value().text_at("says"));
   }
@@ -127,11 +127,11 @@ TEST_F(WithDisk, ReportsAndRestoresInObserveMode) {
   options.adopt = true;
   start();
   ASSERT_TRUE(becomes([&] { return limited(); })) << lines;
-  stand("observe");
+  stand("restore");
   ASSERT_TRUE(becomes([&] { return content(kWrites).starts_with(base::cat(disk, " 77")); })) << content(kWrites);
   ASSERT_TRUE(becomes([&] { return get("/metrics").body.contains("tidemark_yarn_copilot_limited_disks 0\n"); }));
   const auto told = Json::parse(get("/tidemark/v1/disks").body).value();
-  EXPECT_EQ(told.text_at("stance"), "observe");
+  EXPECT_EQ(told.text_at("permit"), "restore");
   EXPECT_EQ(told.at("writeBytesPerSecond")->as_int(), 10 << 20) << "the value that would be set";
   const Json& one = told.at("disks")->as_array().at(0);
   EXPECT_EQ(one.text_at("disk"), disk);
@@ -141,7 +141,7 @@ TEST_F(WithDisk, ReportsAndRestoresInObserveMode) {
 
 TEST_F(WithDisk, KeepsTheValueUntilTheAgentKnows) {
   options.adopt = true;
-  options.stance_patience = 1h;
+  options.permit_patience = 1h;
   start();
   stand("keep");
   EXPECT_EQ(stand("keep"), "disks of containers: 20 MiB/s read, 10 MiB/s written where it is enforced");
@@ -155,9 +155,9 @@ TEST_F(WithDisk, KeepsTheValueUntilTheAgentKnows) {
 
 TEST_F(World, ReportsNothingWithoutADiskLimit) {
   start();
-  EXPECT_EQ(post("/tidemark/v1/stance", R"({"stance":"off"})").body, R"({"says":""})");
-  EXPECT_EQ(post("/tidemark/v1/stance", R"({"stance":"maybe"})").status, 400);
-  EXPECT_EQ(get("/tidemark/v1/stance").status, 405);
+  EXPECT_EQ(post("/tidemark/v1/permit", R"({"permit":"off"})").body, R"({"says":""})");
+  EXPECT_EQ(post("/tidemark/v1/permit", R"({"permit":"maybe"})").status, 400);
+  EXPECT_EQ(get("/tidemark/v1/permit").status, 405);
 }
 
 TEST_F(WithDisk, ReportsADiskThatCannotBeLimited) {

@@ -308,7 +308,7 @@ TEST_F(CopilotOnMachine, TheKernelLimitsDiskUseOfAllContainers) {
   ASSERT_TRUE(own->make_below(base::cat("hadoop-yarn/", kTask)));
   options.local_dirs = {kDisk};
   options.disk_read_mib = options.disk_write_mib = 1;
-  options.stance_patience = base::Duration(0);
+  options.permit_patience = base::Duration(0);
   begin();
   ASSERT_TRUE(until([&] { return lines.contains("disk limit set"); })) << lines;
   EXPECT_EQ(text("io.max"), base::cat(disk, " rbps=1048576 wbps=1048576 riops=max wiops=max\n"));

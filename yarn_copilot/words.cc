@@ -250,20 +250,20 @@ Result<LimitOrder> read_limits(std::string_view body) {
   return out;
 }
 
-Result<copilot::LimitStance> read_stance(std::string_view body) {
+Result<copilot::LimitPermit> read_permit(std::string_view body) {
   std::string word, unknown;
   JsonReader json(body);
   json.object([&](std::string_view key) {
-    if (key == "stance") {
+    if (key == "permit") {
       json.string(word);
     } else {
       refuse(json, unknown, key);
     }
   });
   TM_TRY_VOID(finish(json, "permit", unknown));
-  const auto out = copilot::parse_limit_stance(word);
+  const auto out = copilot::parse_limit_permit(word);
   if (out) return *out;
-  return fail(ErrorKind::kInvalid, "permit: wanted a stance of keep, enforce, observe or off, found ",
+  return fail(ErrorKind::kInvalid, "permit: wanted keep, enforce, restore or off, found ",
               base::in_quotes(std::string_view(word).substr(0, kIdBytesMax)));
 }
 

@@ -11,7 +11,7 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "copilot/container.h"
-#include "copilot/limit_stance.h"
+#include "copilot/limit_permit.h"
 #include "model/resources.h"
 #include "yarn_copilot/containers.h"
 #include "yarn_copilot/machine.h"
@@ -61,7 +61,7 @@ struct LimitOrder {
 };
 Result<LimitOrder> read_limits(std::string_view body);
 
-// {"stance":"off"}
-Result<copilot::LimitStance> read_stance(std::string_view body);
+// {"permit":"off"}
+Result<copilot::LimitPermit> read_permit(std::string_view body);
 
 }  // namespace tidemark::yarn_copilot

@@ -33,6 +33,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto limits = yarn_copilot::read_limits(bytes);
   check(limits);
   if (limits) TM_CHECK(limits->limits.cpu || limits->limits.memory, "it says something");
-  check(yarn_copilot::read_stance(bytes));
+  check(yarn_copilot::read_permit(bytes));
   return 0;
 }

@@ -159,12 +159,11 @@ TEST(Words, ReadLimitRequest) {
   EXPECT_EQ(out, R"({"containerID":"c","cpu":"500m","memory":"1Gi"})");
 }
 
-TEST(Words, ReadStance) {
-  EXPECT_EQ(read_stance(R"({"stance":"observe"})").value(), copilot::LimitStance::kObserve);
-  EXPECT_EQ(error_of(read_stance(R"({"stance":"of"})")),
-            "permit: wanted a stance of keep, enforce, observe or off, found \"of\"");
-  EXPECT_EQ(error_of(read_stance(R"({"stance":"off","until":"x"})")), "permit: unknown member \"until\"");
-  EXPECT_NE(error_of(read_stance("{}")), "none");
+TEST(Words, ReadPermit) {
+  EXPECT_EQ(read_permit(R"({"permit":"restore"})").value(), copilot::LimitPermit::kRestore);
+  EXPECT_EQ(error_of(read_permit(R"({"permit":"of"})")), "permit: wanted keep, enforce, restore or off, found \"of\"");
+  EXPECT_EQ(error_of(read_permit(R"({"permit":"off","until":"x"})")), "permit: unknown member \"until\"");
+  EXPECT_NE(error_of(read_permit("{}")), "none");
 }
 
 }  // namespace

@@ -161,11 +161,11 @@ class RunningCopilot final : public YarnCopilot {
                {options_.local_dirs, options_.local_dirs_limit_mib << 20, options_.local_dirs_grace}),
         disks_(loop, hierarchies_, containers_, log, metrics, rim.audit,
                {machine_.parent(), options_.local_dirs, disk_limit_of(options_), options_.sys_root,
-                options_.stance_patience}),
+                options_.permit_patience}),
         troubles_(loop, containers_, {options_.queues, ends_interval(options_)}, log, metrics),
         api_(loop, {containers_, ends_, machine_, disks_, metrics, rim.audit, &local_}, log,
              {.users = std::move(prepared.users), .queues = options_.queues}),
-        adoption_(loop, containers_, machine_, log, metrics),
+        adoption_(loop, containers_, machine_, log),
         limiting_(loop),
         scope_(loop) {}
 

@@ -45,7 +45,7 @@ struct CopilotOptions {
   base::Duration local_dirs_grace = std::chrono::seconds(10);
   std::int64_t disk_read_mib = 0;  // a second, from each of their disks, all containers together; 0: no limit
   std::int64_t disk_write_mib = 0;
-  base::Duration stance_patience = std::chrono::seconds(30);      // no flag: how long to wait for the node's agent
+  base::Duration permit_patience = std::chrono::seconds(30);      // no flag: how long to wait for the node's agent
   base::Duration ends_interval = std::chrono::milliseconds(700);  // no flag: interval of checks for failed containers
   bool adopt = false;                                             // make cgroups for containers that have none
   std::string cgroup_root = "/sys/fs/cgroup";

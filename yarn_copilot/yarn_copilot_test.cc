@@ -214,7 +214,7 @@ TEST_F(World, MovesAnAdoptedContainerIntoItsCgroupInEveryHierarchy) {
   }
   EXPECT_TRUE(content("cpuset/kubepods/besteffort/cgroup.procs").starts_with("9")) << "the last one";
   EXPECT_FALSE(std::filesystem::exists(groups.path("cpuset/" + std::string(kDefaultGroup))))
-      << "a cgroup there would keep CPUs that offline work must give back";
+      << "a cgroup there would keep CPUs that offline work must return";
   EXPECT_EQ(content("memory/" + group + "/memory.limit_in_bytes"), "9223372036854771712\n")
       << "the limits come from its NodeManager";
 }

@@ -464,9 +464,9 @@ void Enforcer::put_back_unwanted(const Permits& permits) {
     if (kept_.contains(path)) continue;
     for (HeldFile& file : group.files) {
       const Permit permit = permit_of(permits, file.strategy);
-      const bool wanted = file.turn == turn_ && permit != Permit::kPutBack;
+      const bool wanted = file.turn == turn_ && permit != Permit::kRestore;
       // Safe start loosens only limits that slow online work.
-      const bool may = permit == Permit::kEnforce || permit == Permit::kPutBack || puts_online_work_behind(path, file);
+      const bool may = permit == Permit::kEnforce || permit == Permit::kRestore || puts_online_work_behind(path, file);
       if (file.id == 0 || wanted || !may) continue;
       want_back(path, group, file);
     }
@@ -533,7 +533,7 @@ const Enforced& Enforcer::carry_out(std::span<const policy::protect::KnobWrite> 
   if (std::exchange(off_, off) != off && off) look_at_left();
   for (const policy::protect::KnobWrite& write : wanted) {
     const Permit permit = permit_of(permits, write.strategy);
-    if (permit != Permit::kPutBack) want(write, permit);
+    if (permit != Permit::kRestore) want(write, permit);
   }
   put_back_unwanted(permits);
   write_pending();

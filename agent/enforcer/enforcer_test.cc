@@ -104,18 +104,18 @@ TEST_P(EnforcerOn, WritesNothingWithoutChange) {
 
 TEST_P(EnforcerOn, ObserveRestoresAndWritesNothing) {
   start();
-  carry_out({quota_of("be", 120'000)}, all(Permit::kPutBack));
+  carry_out({quota_of("be", 120'000)}, all(Permit::kRestore));
   EXPECT_EQ(value("be", File::kCpuQuota), quota("-1"));
   EXPECT_TRUE(journal->files().empty());
   carry_out({quota_of("be", 120'000)});
-  carry_out({quota_of("be", 120'000)}, all(Permit::kPutBack));
+  carry_out({quota_of("be", 120'000)}, all(Permit::kRestore));
   EXPECT_EQ(value("be", File::kCpuQuota), quota("-1"));
 }
 
 TEST_P(EnforcerOn, EachStrategyHasItsOwnPermit) {
   start();
   Permits permits = all(Permit::kEnforce);
-  permits[static_cast<std::size_t>(Strategy::kBatchLimits)] = Permit::kPutBack;
+  permits[static_cast<std::size_t>(Strategy::kBatchLimits)] = Permit::kRestore;
   carry_out({quota_of("be", 120'000), shares_of("be/p1", 512)}, permits);
   EXPECT_EQ(value("be", File::kCpuQuota), quota("120000"));
   EXPECT_EQ(value("be/p1", File::kCpuShares), v2() ? "100" : "1024");

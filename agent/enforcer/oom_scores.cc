@@ -54,8 +54,8 @@ void OomScores::begin() {
 const OomReport& OomScores::carry_out(const policy::protect::OomPlan& plan, Permit permit) {
   begin();
   if (permit == Permit::kKeep) return report_;
-  if (permit != Permit::kPutBack) {
-    for (const policy::protect::OomWish& wish : plan.wishes) look_at(wish, plan.line, permit);
+  if (permit != Permit::kRestore) {
+    for (const policy::protect::OomIntent& intent : plan.intents) look_at(intent, plan.line, permit);
   }
   if (permit != Permit::kTighten) {
     for (const auto& [pid, entry] : entries_) {
@@ -73,12 +73,12 @@ const OomReport& OomScores::wind_down() {
   return finish();
 }
 
-void OomScores::look_at(const policy::protect::OomWish& wish, std::int64_t line, Permit permit) {
+void OomScores::look_at(const policy::protect::OomIntent& intent, std::int64_t line, Permit permit) {
   const auto unread = [&](const Error& why) {
-    unread_.insert(wish.group);
+    unread_.insert(intent.group);
     trouble(why);
   };
-  const auto group = linux::Group::open(hierarchies_, wish.group, any_controller());
+  const auto group = linux::Group::open(hierarchies_, intent.group, any_controller());
   if (!group) return unread(group.error());
   if (!*group) return;
   const auto text = (*group)->read(File::kProcesses, buffer_);
@@ -88,10 +88,10 @@ void OomScores::look_at(const policy::protect::OomWish& wish, std::int64_t line,
   if (const auto parsed = linux::parse_processes(**text, processes_); !parsed) return unread(parsed.error());
   eldest_.reset();
   for (const auto& [pid, entry] : entries_) {
-    if (entry.group == wish.group && (!eldest_ || entry.start_ticks < eldest_->start_ticks)) eldest_ = entry;
+    if (entry.group == intent.group && (!eldest_ || entry.start_ticks < eldest_->start_ticks)) eldest_ = entry;
   }
   const std::size_t first = pending_.size();
-  for (const pid_t pid : processes_) look_at(pid, wish, line, permit);
+  for (const pid_t pid : processes_) look_at(pid, intent, line, permit);
   if (pending_.size() > first) drop_who_left(first, **group);
 }
 
@@ -107,18 +107,18 @@ std::optional<linux::HeldProcess> OomScores::hold(pid_t pid) {
   return std::nullopt;
 }
 
-void OomScores::look_at(pid_t pid, const policy::protect::OomWish& wish, std::int64_t line, Permit permit) {
+void OomScores::look_at(pid_t pid, const policy::protect::OomIntent& intent, std::int64_t line, Permit permit) {
   // A process that moves between two groups during the pass is in both: the first one counts.
   if (!seen_.insert(pid).second) return;
   const auto value = linux::read_oom_score_adj(proc_, pid, buffer_);
   if (!value) return trouble(value.error());
   if (!*value) return;
-  const std::int64_t wanted = policy::protect::oom_score_adj(wish.rank, **value, line);
+  const std::int64_t wanted = policy::protect::oom_score_adj(intent.rank, **value, line);
   if (wanted == **value) return inherit(pid, wanted);
   if (permit == Permit::kTighten && wanted < **value) return;
   auto process = hold(pid);
   if (!process) return;
-  pending_.push_back({std::move(*process), wish.group, **value, wanted, reason_of(wish.rank), false});
+  pending_.push_back({std::move(*process), intent.group, **value, wanted, reason_of(intent.rank), false});
 }
 
 // A process that already has the value, in a group whose processes got it: a child that they started since.

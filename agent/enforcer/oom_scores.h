@@ -87,9 +87,9 @@ class OomScores {
       : hierarchies_(hierarchies), proc_(std::move(proc)), folder_(std::move(folder)), boot_id_(std::move(boot_id)) {}
 
   void begin();
-  void look_at(const policy::protect::OomWish& wish, std::int64_t line, policy::state::Permit permit);
+  void look_at(const policy::protect::OomIntent& intent, std::int64_t line, policy::state::Permit permit);
   std::optional<linux::HeldProcess> hold(pid_t pid);
-  void look_at(pid_t pid, const policy::protect::OomWish& wish, std::int64_t line, policy::state::Permit permit);
+  void look_at(pid_t pid, const policy::protect::OomIntent& intent, std::int64_t line, policy::state::Permit permit);
   void inherit(pid_t pid, std::int64_t value);
   bool is_child_of_eldest(std::int64_t value, std::int64_t start_ticks) const;
   void drop_who_left(std::size_t first, const linux::Group& group);

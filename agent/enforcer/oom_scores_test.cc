@@ -120,7 +120,7 @@ TEST_P(OomScoresTest, RestoresUnlistedProcessesAndTheirChildren) {
   node.processes("yarn/c1", "7\n8\n");
   enforce();
   EXPECT_EQ(kept().at(8), (OomEntry{200, "yarn/c1", -997, 1000}));
-  plan.wishes.clear();
+  plan.intents.clear();
   enforce();
   EXPECT_EQ(value(7), -997);
   EXPECT_EQ(value(8), -997);
@@ -130,7 +130,7 @@ TEST_P(OomScoresTest, RestoresUnlistedProcessesAndTheirChildren) {
 
 // As one that is moved from the group of its pod into that of its container: both list it, one look after the other.
 TEST_P(OomScoresTest, ProcessMovingBetweenGroupsIsWrittenOnce) {
-  plan.wishes = {{"nm", OomRank::kOffline}, {"yarn/c1", OomRank::kOffline}};
+  plan.intents = {{"nm", OomRank::kOffline}, {"yarn/c1", OomRank::kOffline}};
   process(8, 0);
   node.processes("nm", "8\n");
   node.processes("yarn/c1", "8\n");
@@ -144,9 +144,9 @@ TEST_P(OomScoresTest, ObserveRestoresAllAndWritesNothing) {
   process(9, 1000);
   node.processes("yarn/c1", "7\n");
   node.processes("nm", "9\n");
-  EXPECT_TRUE(scores->carry_out(plan, Permit::kPutBack).deeds.empty());
+  EXPECT_TRUE(scores->carry_out(plan, Permit::kRestore).deeds.empty());
   enforce();
-  EXPECT_EQ(scores->carry_out(plan, Permit::kPutBack).deeds.size(), 2U);
+  EXPECT_EQ(scores->carry_out(plan, Permit::kRestore).deeds.size(), 2U);
   EXPECT_EQ(value(7), 0);
   EXPECT_EQ(value(9), 1000);
 }
@@ -159,7 +159,7 @@ TEST_P(OomScoresTest, TightenOnlyRaisesAndRestoresNothing) {
   scores->carry_out(plan, Permit::kTighten);
   EXPECT_EQ(value(7), 1000);
   EXPECT_EQ(value(9), 1000);
-  plan.wishes.clear();
+  plan.intents.clear();
   scores->carry_out(plan, Permit::kTighten);
   scores->carry_out(plan, Permit::kKeep);
   EXPECT_EQ(value(7), 1000);
@@ -191,7 +191,7 @@ TEST_P(OomScoresTest, NextAgentRestoresValuesOfDeadAgent) {
   enforce();
   open();
   EXPECT_EQ(scores->entries().size(), 2U);
-  scores->carry_out(plan, Permit::kPutBack);
+  scores->carry_out(plan, Permit::kRestore);
   EXPECT_EQ(value(7), 0);
   EXPECT_EQ(value(9), 1000);
 }
@@ -212,12 +212,12 @@ TEST_P(OomScoresTest, RestoresEarlierValueAfterInterruptedWrite) {
   process(7, 0);
   node.processes("yarn/c1", "7\n");
   enforce();
-  plan.wishes = {{"yarn/c1", OomRank::kInfrastructure}};
+  plan.intents = {{"yarn/c1", OomRank::kInfrastructure}};
   enforce();
   EXPECT_EQ(kept().at(7), (OomEntry{100, "yarn/c1", 0, 960, 1000}));
   process(7, 1000);
   open();
-  EXPECT_EQ(scores->carry_out(plan, Permit::kPutBack).deeds.at(0).reason, Reason::kAgentPutBack);
+  EXPECT_EQ(scores->carry_out(plan, Permit::kRestore).deeds.at(0).reason, Reason::kAgentPutBack);
   EXPECT_EQ(value(7), 0);
 }
 
@@ -227,7 +227,7 @@ TEST_P(OomScoresTest, RestoresChildStartedBeforeNewValue) {
   enforce();
   process(8, 1000, 200);  // begun by 7
   node.processes("yarn/c1", "7\n8\n");
-  plan.wishes = {{"yarn/c1", OomRank::kInfrastructure}};
+  plan.intents = {{"yarn/c1", OomRank::kInfrastructure}};
   enforce();
   EXPECT_EQ(value(8), 960);
   EXPECT_EQ(kept().at(8).found, 0);
@@ -243,7 +243,7 @@ TEST_P(OomScoresTest, ProcessInUnreadableGroupKeepsItsValue) {
   EXPECT_TRUE(kept().contains(7));
   show("yarn/c1", "7\n");
   EXPECT_EQ(enforce().trouble, "");
-  scores->carry_out(plan, Permit::kPutBack);
+  scores->carry_out(plan, Permit::kRestore);
   EXPECT_EQ(value(7), 0);
 }
 
@@ -253,12 +253,12 @@ TEST_P(OomScoresTest, ReportsUnreadableProcessAndRestoresLater) {
   enforce();
   {
     const linux::testing::DescriptorLimit none_left(0);
-    const OomReport& report = scores->carry_out(plan, Permit::kPutBack);
+    const OomReport& report = scores->carry_out(plan, Permit::kRestore);
     EXPECT_NE(report.trouble.find("Too many open files"), std::string::npos) << report.trouble;
     EXPECT_EQ(report.refused, 0);
   }
   EXPECT_EQ(kept().at(7).found, -997);
-  scores->carry_out(plan, Permit::kPutBack);
+  scores->carry_out(plan, Permit::kRestore);
   EXPECT_EQ(value(7), -997);
 }
 
@@ -269,12 +269,12 @@ TEST_P(OomScoresTest, RetriesFailedWrite) {
   enforce();
   {
     const NoBytes nothing_is_written;
-    const OomReport& report = scores->carry_out(plan, Permit::kPutBack);
+    const OomReport& report = scores->carry_out(plan, Permit::kRestore);
     EXPECT_NE(report.trouble, "");
     EXPECT_EQ(report.refused, 0);
   }
   process(7, 1000);  // in a folder the text is gone; a kernel has its value still
-  scores->carry_out(plan, Permit::kPutBack);
+  scores->carry_out(plan, Permit::kRestore);
   EXPECT_EQ(value(7), -997);
 }
 
@@ -330,7 +330,7 @@ TEST_P(OomScoresTest, SpreadsManyWritesOverPasses) {
 
 TEST_P(OomScoresTest, MissingProcessIsNoErrorAndForeignOnesAreReported) {
   node.processes("yarn/c1", "7\n0\n");
-  plan.wishes.push_back({"yarn/c9", OomRank::kOffline});
+  plan.intents.push_back({"yarn/c9", OomRank::kOffline});
   const OomReport& report = enforce();
   EXPECT_TRUE(report.deeds.empty());
   EXPECT_EQ(report.trouble, "");
@@ -393,7 +393,7 @@ TEST(OomScoresOnMachine, RaisesAndRestores) {
   const OomPlan plan{{{own.name(), OomRank::kOffline}}, 960};
   scores->carry_out(plan, Permit::kEnforce);
   const auto raised = linux::read_oom_score_adj(*proc, child, buffer);
-  scores->carry_out(plan, Permit::kPutBack);
+  scores->carry_out(plan, Permit::kRestore);
   const auto back = linux::read_oom_score_adj(*proc, child, buffer);
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);

@@ -130,7 +130,7 @@ TEST_F(Evictions, NoRetryAfterChangeToObserve) {
   hands.answer = EvictOutcome::kBusy;
   seconds(1);
   ASSERT_EQ(hands.asked.size(), 1U);
-  permit = Permit::kPutBack;
+  permit = Permit::kRestore;
   seconds(40);
   EXPECT_EQ(hands.asked.size(), 1U);
   EXPECT_TRUE(hands.killed.empty());
@@ -151,7 +151,7 @@ TEST_F(Evictions, AsksAnotherTaskAfterRefusal) {
 
 TEST_F(Evictions, ObserveOnlyLogs) {
   pod("job", 6);
-  for (const Permit each : {Permit::kPutBack, Permit::kTighten}) {
+  for (const Permit each : {Permit::kRestore, Permit::kTighten}) {
     permit = each;
     seconds(60);
   }

@@ -103,7 +103,7 @@ TEST_F(EvictionTriggers, EvictsReclaimedClass) {
 TEST_F(EvictionTriggers, ObserveEvictsNothingOfOffClass) {
   rules.threshold.enable = false;
   rules.reclaim = {{"transcode", {}, {}, "TM-STATE-027"}};
-  permit = Permit::kPutBack;
+  permit = Permit::kRestore;
   work("a", "transcode", 4000, model::TaskKind::kPod);
   seconds(30);
   EXPECT_TRUE(hands.asked.empty());

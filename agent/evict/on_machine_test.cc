@@ -33,7 +33,7 @@ constexpr base::Duration kUntilItShows = std::chrono::seconds(50);  // the kerne
 constexpr std::int64_t kPage_bytes = 4096;
 constexpr std::int64_t kTaken_bytes = 64 << 20;
 
-// Takes more than its group's memory.high, of which nothing can be given back: each further page has to wait.
+// Takes more than its group's memory.high, of which nothing can be freed: each further page has to wait.
 [[noreturn]] void take_memory() {
   auto* memory = static_cast<volatile char*>(
       ::mmap(nullptr, kTaken_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));

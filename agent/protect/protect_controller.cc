@@ -53,7 +53,7 @@ policy::state::ByStrategy<bool> only_observed(const policy::state::AgentPermits&
   for (std::size_t at = 0; at < out.size(); ++at) {
     const policy::state::Permit permit = permits.permits[at];
     const bool kept = permit == policy::state::Permit::kKeep && permits.reasons[at] == Reason::kAgentHolds;
-    out[at] = permit == policy::state::Permit::kPutBack || kept;
+    out[at] = permit == policy::state::Permit::kRestore || kept;
   }
   return out;
 }

@@ -95,7 +95,7 @@ TEST_F(Protect, SetsAndRestoresOomOrder) {
   start();
   say_all();
   seconds(11);
-  EXPECT_EQ(permit_of(Strategy::kOomOrder), "observe");
+  EXPECT_EQ(permit_of(Strategy::kOomOrder), "restore");
   EXPECT_EQ(stands(7), -997);
   say(R"("default":"enforce")");
   EXPECT_EQ(stands(7), 1000);
@@ -175,7 +175,7 @@ TEST_F(Protect, CountsValuesWithoutFile) {
   say_all(kQuota80);
   seconds(2);
   EXPECT_EQ(guard->status().unmet, 2) << "the memory limit of a pod and of its container";
-  EXPECT_NE(metrics.text().find("tidemark_agent_wishes_unmet 2"), std::string::npos);
+  EXPECT_NE(metrics.text().find("tidemark_agent_intents_unmet 2"), std::string::npos);
   end("job");
   seconds(2);
   EXPECT_EQ(guard->status().unmet, 0);
@@ -229,7 +229,7 @@ TEST_F(Protect, UpgradeKeepsValuesInForce) {
   EXPECT_EQ(quota(), before) << "the next one knows nothing yet";
   say_all(R"("enable":false)");
   seconds(2);
-  EXPECT_EQ(quota(), -1) << "and takes back what it did not write";
+  EXPECT_EQ(quota(), -1) << "and restores what it did not write";
 }
 
 // While the restore journal is unreadable, a value in the kernel may be ours or an original value.
@@ -353,7 +353,7 @@ TEST_F(Protect, SafeStartBeginsWithFirstPass) {
   start(false);
   say_all(R"("enable":false)");
   seconds(1);
-  EXPECT_EQ(permit_of(Strategy::kCpuSuppress), "hold");
+  EXPECT_EQ(permit_of(Strategy::kCpuSuppress), "tighten");
   EXPECT_EQ(quota(), 200'000) << "nothing is put back";
 }
 
@@ -373,7 +373,7 @@ TEST_F(Protect, SafeStartIgnoresObservedStrategies) {
   seconds(3);
   ASSERT_TRUE(guard->status().holding);
   ASSERT_EQ(permit_of(Strategy::kCpuSuppress), "keep");
-  ASSERT_EQ(permit_of(Strategy::kBatchLimits), "hold");
+  ASSERT_EQ(permit_of(Strategy::kBatchLimits), "tighten");
   EXPECT_EQ(quota(), -1) << "only observed";
   EXPECT_EQ(quota(pods.at("late").path), 50'000);
 }

@@ -13,8 +13,8 @@ ProtectMetrics::ProtectMetrics(base::Registry& metrics)
           metrics.gauge("tidemark_agent_holds", "1 during safe start, after the agent ended unexpectedly too often.")),
       files_refused_(metrics.gauge("tidemark_agent_files_refused", "Control files that refuse the wanted value.")),
       files_left_(metrics.gauge("tidemark_agent_files_left", "Files of groups that are left to another writer.")),
-      wishes_unmet_(
-          metrics.gauge("tidemark_agent_wishes_unmet", "Wanted values that no file of this kernel can hold.")),
+      intents_unmet_(
+          metrics.gauge("tidemark_agent_intents_unmet", "Wanted values that no file of this kernel can hold.")),
       pods_refused_(metrics.gauge("tidemark_agent_pod_annotations_refused",
                                   "Pods whose annotation koordinator.sh/cpuQOS cannot be read.")),
       journal_refused_(
@@ -43,7 +43,7 @@ void ProtectMetrics::show(const AgentStatus& status, std::size_t pods_refused) {
   holds_.set(status.holding ? 1 : 0);
   files_refused_.set(static_cast<double>(status.refused));
   files_left_.set(static_cast<double>(status.left));
-  wishes_unmet_.set(static_cast<double>(status.unmet));
+  intents_unmet_.set(static_cast<double>(status.unmet));
   pods_refused_.set(static_cast<double>(pods_refused));
 }
 
@@ -51,32 +51,22 @@ ProtectMetrics::OfClass& ProtectMetrics::of_class(const std::string& name) {
   const auto found = classes_.find(name);
   if (found != classes_.end()) return found->second;
   const base::Labels labels = {{"class", name}};
-  OfClass made{
-      metrics_.gauge("tidemark_agent_class_satisfaction_ratio",
-                     "Processors that a class of offline work has, of those that it asked for, while it wants "
-                     "more than it has; else 1.",
-                     labels),
-      metrics_.gauge("tidemark_agent_class_used_cpu_cores", "Processors that a class of offline work has.", labels),
-      metrics_.gauge("tidemark_agent_class_share_cpu_cores",
-                     "Processors that a class of offline work may have before less timely ones get any.", labels)};
+  OfClass made{metrics_.gauge("tidemark_agent_class_satisfaction_ratio",
+                              "Processors that a class of offline work has, of those that it asked for, while it wants "
+                              "more than it has; else 1.",
+                              labels)};
   return classes_.emplace(name, made).first->second;
 }
 
 void ProtectMetrics::show(std::span<const policy::protect::ClassShare> classes) {
-  constexpr double kMilli = 1000;
   for (auto& [name, each] : classes_) each.here = false;
   for (const policy::protect::ClassShare& share : classes) {
     OfClass& of = of_class(share.name);
     of.here = true;
     of.satisfaction.set(static_cast<double>(share.satisfaction_permille.value_or(1000)) / 1000);
-    of.used.set(static_cast<double>(share.used.value) / kMilli);
-    of.share.set(static_cast<double>(share.share.value) / kMilli);
   }
   for (auto& [name, each] : classes_) {
-    if (each.here) continue;
-    each.satisfaction.set(1);
-    each.used.set(0);
-    each.share.set(0);
+    if (!each.here) each.satisfaction.set(1);
   }
 }
 

@@ -29,8 +29,6 @@ class ProtectMetrics {
  private:
   struct OfClass {
     base::Gauge& satisfaction;
-    base::Gauge& used;
-    base::Gauge& share;
     bool here = false;
   };
   OfClass& of_class(const std::string& name);
@@ -42,7 +40,7 @@ class ProtectMetrics {
   base::Gauge& holds_;
   base::Gauge& files_refused_;
   base::Gauge& files_left_;
-  base::Gauge& wishes_unmet_;
+  base::Gauge& intents_unmet_;
   base::Gauge& pods_refused_;
   base::Counter& journal_refused_;
 };

@@ -227,7 +227,7 @@ TEST_F(ProtectOff, ObserveRestoresAllAndKeepsDeciding) {
   EXPECT_EQ(quota(), -1);
   EXPECT_EQ(quota(pods.at("job").path), -1);
   seconds(2);
-  EXPECT_EQ(permit_of(Strategy::kCpuSuppress), "observe");
+  EXPECT_EQ(permit_of(Strategy::kCpuSuppress), "restore");
   EXPECT_NE(guard->status().strategies[0].says, "");
   EXPECT_EQ(quota(), -1);
 }
@@ -253,7 +253,7 @@ TEST_F(ProtectOff, ObserveInSafeStartWritesNothing) {
   ASSERT_TRUE(guard->status().holding);
   EXPECT_TRUE(rules.taken.empty()) << rules.taken.front();
   EXPECT_EQ(permit_of(Strategy::kCpuSuppress), "keep");
-  EXPECT_EQ(permit_of(Strategy::kEviction), "observe");
+  EXPECT_EQ(permit_of(Strategy::kEviction), "restore");
   EXPECT_EQ(condition_reason(guard->status()), "Holding");
 }
 
@@ -282,7 +282,7 @@ TEST_F(ProtectOff, AgentWithoutWriteAccessAlwaysObserves) {
   say_node(R"("tidemark.io/state":"on")");
   seconds(12);
   EXPECT_TRUE(rules.taken.empty());
-  EXPECT_EQ(permit_of(Strategy::kEviction), "observe");
+  EXPECT_EQ(permit_of(Strategy::kEviction), "restore");
   EXPECT_NE(writer.last.find(R"("reason":"Observing")"), std::string::npos) << writer.last;
   EXPECT_NE(writer.last.find("only shown: mkdir /sys/fs/cgroup/x: Read-only file system"), std::string::npos)
       << writer.last;

@@ -117,7 +117,7 @@ TEST_F(ProtectPeer, OffLimitsOfflineWorkBesideKoordinatorsAgent) {
   say_node(R"("tidemark.io/state":"off")");
   EXPECT_EQ(quota(), policy::protect::kSuppressQuotaMin_us);
   EXPECT_EQ(condition_reason(guard->status()), "Off");
-  EXPECT_EQ(permit_of(Strategy::kCpuPriority), "observe") << "all else is the peer's";
+  EXPECT_EQ(permit_of(Strategy::kCpuPriority), "restore") << "all else is the peer's";
   say_node();
   seconds(1);
   EXPECT_EQ(quota(), -1);

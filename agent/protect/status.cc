@@ -72,7 +72,7 @@ std::string status_json(const AgentStatus& status) {
   for (const StrategyStatus& each : status.strategies) {
     json.begin_object()
         .member("name", model::to_string(each.strategy))
-        .member("stance", each.permit)
+        .member("permit", each.permit)
         .member("reason", each.reason)
         .member("inForce", each.in_force)
         .member("says", each.says)
@@ -139,7 +139,7 @@ Result<AgentStatus> parse_status(std::string_view text) {
     const auto strategy = model::parse_strategy(each.text_at("name"));
     if (!strategy)
       return fail(ErrorKind::kInvalid, "strategies: no strategy is ", base::in_quotes(each.text_at("name")));
-    out.strategies.push_back({*strategy, std::string(each.text_at("stance")), std::string(each.text_at("reason")),
+    out.strategies.push_back({*strategy, std::string(each.text_at("permit")), std::string(each.text_at("reason")),
                               number(each, "inForce"), std::string(each.text_at("says"))});
   }
   if (const Json* oom = json.member("oom")) {

@@ -25,7 +25,7 @@ AgentStatus some() {
   out.offline_group = "kubepods/besteffort";
   out.online_in_besteffort = "kube-system/kube-proxy-x";
   out.strategies = {{model::Strategy::kCpuSuppress, "enforce", "TM-AGENT-001", 2, "19600 milli-cores"},
-                    {model::Strategy::kBatchLimits, "observe", "TM-AGENT-002", 0, ""}};
+                    {model::Strategy::kBatchLimits, "restore", "TM-AGENT-002", 0, ""}};
   out.oom = {2, 1, false, "no room"};
   out.measures = {{"run queue", true, false, "/proc/self/schedstat"}, {"disks", false, true, "no diskstats"}};
   out.trials.found = {{policy::protect::Knob::kCpuBvt, false, false, false, "no cpu.bvt_warp_ns in /x"},
@@ -76,7 +76,7 @@ TEST(AgentStatus, ConditionShowsValuesInForce) {
   EXPECT_EQ(condition_reason(status), "Enforcing");
   EXPECT_EQ(
       condition_message(status),
-      "cpuSuppress: enforce (2 files); batchLimits: observe; mark 12; ordered by ann@ops-1: kernel \"update\"; "
+      "cpuSuppress: enforce (2 files); batchLimits: restore; mark 12; ordered by ann@ops-1: kernel \"update\"; "
       "CPU priority by cpu.idle; kernel files effective: cpu.idle; only shown: no groups; disks of containers: 10 "
       "MiB/s written where it is enforced; "
       "left to another writer: 1; wanted, and met by no file here: 3");
@@ -87,9 +87,9 @@ TEST(AgentStatus, ConditionShowsValuesInForce) {
   EXPECT_TRUE(condition_message(status).contains(
       "; kernel files effective: cpu.idle; not decided: cpu.shares; no effect: memory.limit_in_bytes; only shown"))
       << condition_message(status);
-  status.strategies[0].permit = "observe";
+  status.strategies[0].permit = "restore";
   EXPECT_EQ(condition_reason(status), "Observing");
-  status.strategies[1].permit = "hold";
+  status.strategies[1].permit = "tighten";
   EXPECT_EQ(condition_reason(status), "Holding");
   status.strategies[1].permit = "keep";
   EXPECT_EQ(condition_reason(status), "Waiting");
@@ -125,7 +125,7 @@ TEST(AgentStatus, ConditionShowsIfAnythingIsInForce) {
   EXPECT_FALSE(model::says_nothing_in_force("Enforcing", "cpuSuppress: enforce"));
   EXPECT_TRUE(model::says_nothing_in_force("Observing", ""));
   EXPECT_FALSE(
-      model::says_nothing_in_force("Off", "cpuSuppress: observe; oomOrder: off (7 processes); newer: off (1 file)"))
+      model::says_nothing_in_force("Off", "cpuSuppress: restore; oomOrder: off (7 processes); newer: off (1 file)"))
       << "of a strategy that this version does not know";
 }
 

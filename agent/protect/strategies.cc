@@ -203,7 +203,7 @@ void Strategies::say_steady() {
   count(model::Strategy::kBatchLimits, limits_, "values");
   count(model::Strategy::kCpuPriority, priorities_, "groups");
   count(model::Strategy::kClassWeights, weights_, "values");
-  count(model::Strategy::kOomOrder, oom_plan_.wishes.size(), "groups");
+  count(model::Strategy::kOomOrder, oom_plan_.intents.size(), "groups");
 }
 
 // Called each second, mostly without changes.

@@ -234,11 +234,11 @@ TEST_F(Reacting, SafeStartStillTightens) {
     say_all(kQuota80);
     calm();
   }
-  ASSERT_EQ(permit_of(Strategy::kCpuSuppress), "hold");
+  ASSERT_EQ(permit_of(Strategy::kCpuSuppress), "tighten");
   ASSERT_TRUE(surge(8200));
   EXPECT_EQ(quota(), 100'000);
   calm();
-  EXPECT_EQ(quota(), 100'000) << "and gives nothing back";
+  EXPECT_EQ(quota(), 100'000) << "and loosens nothing";
 }
 
 TEST_F(Reacting, DoesNotOverwriteOtherWriter) {

@@ -179,7 +179,7 @@ std::string_view ReactionController::try_to_arm(const policy::protect::SuppressP
                                                 model::Mode mode, Enforcer& enforcer, base::MonotonicTime now) {
   if (!has_thread_) return "its thread could not be started";
   if (permit == Permit::kKeep) return "what is in force stays as it is";
-  const bool only_shown = permit == Permit::kPutBack || mode == model::Mode::kObserve;
+  const bool only_shown = permit == Permit::kRestore || mode == model::Mode::kObserve;
   plan_ =
       policy::protect::plan_reaction(decided, seen, in_force(decided, seen, only_shown, enforcer), std::move(plan_));
   if (plan_.readiness != policy::protect::ReactionReadiness::kReady) {

@@ -27,13 +27,6 @@ Result<model::Resources> parse_raw(std::string_view text, model::Resources statu
 
 }  // namespace
 
-kube::NodeFields node_size_fields() {
-  kube::NodeFields fields;
-  fields.meta.annotations = {model::kRawAllocatableAnnotation};
-  fields.info = false;
-  return fields;
-}
-
 NodeSize node_size(const kube::Node& node) {
   NodeSize size;
   size.capacity = kube::native_resources(node.capacity);

@@ -16,8 +16,6 @@ struct NodeSize {
   std::optional<Error> unreadable;  // the annotation; then the status counts
 };
 
-// The fields that node_size() reads.
-kube::NodeFields node_size_fields();
 NodeSize node_size(const kube::Node& node);
 
 }  // namespace tidemark::agent

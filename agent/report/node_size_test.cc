@@ -7,16 +7,19 @@
 
 #include "base/text.h"
 #include "kube/intern.h"
+#include "model/names.h"
 
 namespace tidemark::agent {
 namespace {
 
 NodeSize size_of(std::string_view annotations) {
   kube::Interner interner;
+  kube::NodeFields fields;
+  fields.meta.annotations = {model::kRawAllocatableAnnotation};
   const auto node = kube::decode_node(
       base::cat(R"({"metadata":{"name":"n1","annotations":{)", annotations,
                 R"(}},"status":{"capacity":{"cpu":"8","memory":"16Gi"},"allocatable":{"cpu":"12","memory":"15Gi"}}})"),
-      node_size_fields(), interner);
+      fields, interner);
   EXPECT_TRUE(node);
   return node_size(*node);
 }

@@ -43,8 +43,8 @@ net::Task<void> CopilotProvider::run() {
     if (auto looked = co_await look(); !looked) {
       log_.warn("a copilot does not answer; retrying", {{"socket", config_.socket}, {"error", looked.error()}});
       miss();
-    } else if (limit_stance_) {
-      co_await say_stance();
+    } else if (limit_permit_) {
+      co_await send_limit_permit();
     }
     if (!co_await prompted_.wait_for(config_.interval)) continue;
     const auto wait = looks_.reserve(loop_.clock().monotonic(), config_.interval);
@@ -72,15 +72,15 @@ void CopilotProvider::add_held_on_disks(std::vector<TaskOnDisks>& to) const {
   }
 }
 
-void CopilotProvider::stand_to_limits(copilot::LimitStance stance) {
-  if (limit_stance_ == stance) return;
-  limit_stance_ = stance;
+void CopilotProvider::set_limit_permit(copilot::LimitPermit permit) {
+  if (limit_permit_ == permit) return;
+  limit_permit_ = permit;
   prompted_.set();
 }
 
 // Koordinator's copilot, and an older one of ours, has no such route: it sets no limits itself.
-net::Task<void> CopilotProvider::say_stance() {
-  auto said = co_await client_.stand(*limit_stance_, config_.limit);
+net::Task<void> CopilotProvider::send_limit_permit() {
+  auto said = co_await client_.send_limit_permit(*limit_permit_, config_.limit);
   if (said) {
     limits_say_ = *std::move(said);
   } else if (said.error().kind == ErrorKind::kUnsupported) {

@@ -64,7 +64,7 @@ class CopilotProvider final : public TaskProvider {
   void add_held_on_disks(std::vector<TaskOnDisks>& to) const;
 
   // The permit for the copilot's own limits: sent with each look, and soon after a change.
-  void stand_to_limits(copilot::LimitStance stance);
+  void set_limit_permit(copilot::LimitPermit permit);
   // The copilot's status of its limits; "" if it sets none, or does not know the question.
   const std::string& limits_say() const { return limits_say_; }
 
@@ -76,7 +76,7 @@ class CopilotProvider final : public TaskProvider {
   };
 
   net::Task<Result<void>> look();
-  net::Task<void> say_stance();
+  net::Task<void> send_limit_permit();
   void take(const copilot::ContainerList& list);
   // A restarted copilot learns the job and class of a task only later. Neither changes while the task runs: without a
   // class it would be evicted first.
@@ -99,7 +99,7 @@ class CopilotProvider final : public TaskProvider {
   base::TokenBucket looks_;
   std::optional<copilot::Information> information_;  // nullopt: not since it was away
   std::vector<Held> held_;                           // by id
-  std::optional<copilot::LimitStance> limit_stance_;
+  std::optional<copilot::LimitPermit> limit_permit_;
   std::string limits_say_;
   linux::Buffer buffer_;
   ToldOnce refused_;

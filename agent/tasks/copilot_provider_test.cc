@@ -154,18 +154,18 @@ TEST_F(CopilotProviderTest, SendsPermitWithEachLookAndSoonAfterChange) {
   yarn.limits_say = "disks of containers: 10 MiB/s written, in force on 1 disk";
   begin();
   run_for(10s);
-  EXPECT_TRUE(yarn.stances.empty()) << "nothing is decided yet";
-  provider->stand_to_limits(copilot::LimitStance::kEnforce);
+  EXPECT_TRUE(yarn.permits.empty()) << "nothing is decided yet";
+  provider->set_limit_permit(copilot::LimitPermit::kEnforce);
   run_for(2s);
-  EXPECT_EQ(yarn.stances, std::vector<std::string>{"enforce"});
+  EXPECT_EQ(yarn.permits, std::vector<std::string>{"enforce"});
   EXPECT_EQ(provider->limits_say(), yarn.limits_say);
-  provider->stand_to_limits(copilot::LimitStance::kEnforce);
+  provider->set_limit_permit(copilot::LimitPermit::kEnforce);
   run_for(30s);
-  EXPECT_GE(yarn.stances.size(), 3u) << "one that began anew knows nothing";
-  yarn.stances.clear();
-  provider->stand_to_limits(copilot::LimitStance::kOff);
+  EXPECT_GE(yarn.permits.size(), 3u) << "one that began anew knows nothing";
+  yarn.permits.clear();
+  provider->set_limit_permit(copilot::LimitPermit::kOff);
   run_for(2s);
-  EXPECT_EQ(yarn.stances, std::vector<std::string>{"off"});
+  EXPECT_EQ(yarn.permits, std::vector<std::string>{"off"});
   yarn.stop();
   run_for(20s);
   EXPECT_EQ(provider->limits_say(), "") << "nothing says so any more";
@@ -190,7 +190,7 @@ TEST_F(CopilotProviderTest, DiskUseIsSeparateFromTasks) {
 
 TEST_F(CopilotProviderTest, AcceptsCopilotWithoutOwnLimits) {
   yarn.run("c1", kParent);
-  provider->stand_to_limits(copilot::LimitStance::kOff);
+  provider->set_limit_permit(copilot::LimitPermit::kOff);
   begin();
   run_for(20s);
   EXPECT_EQ(provider->limits_say(), "");

@@ -77,8 +77,8 @@ std::vector<TaskOnDisks> NodeTasks::held_on_disks() const {
   return out;
 }
 
-void NodeTasks::stand_to_limits(copilot::LimitStance stance) {
-  for (const auto& each : copilots_) each->provider.stand_to_limits(stance);
+void NodeTasks::set_limit_permit(copilot::LimitPermit permit) {
+  for (const auto& each : copilots_) each->provider.set_limit_permit(permit);
 }
 
 std::string_view NodeTasks::limits_say() {

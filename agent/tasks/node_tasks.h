@@ -78,7 +78,7 @@ class NodeTasks {
   // The disk use of copilots' tasks.
   std::vector<TaskOnDisks> held_on_disks() const;
   // Sets the permit for copilots' own limits; returns what copilots report about them.
-  void stand_to_limits(copilot::LimitStance stance);
+  void set_limit_permit(copilot::LimitPermit permit);
   std::string_view limits_say();
   // The provider that must answer before the use of the node can be attributed; "" if all did. A copilot that never
   // answers is awaited only for a while: it may not exist.

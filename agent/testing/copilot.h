@@ -34,7 +34,7 @@ class Copilot {
   int lists = 0;         // that were asked for
   // As our own copilot's, where it is not empty: what it says of its limits.
   std::string limits_say;
-  std::vector<std::string> stances;  // that it received
+  std::vector<std::string> permits;  // that it received
 
   const std::string& socket() const { return socket_; }
 
@@ -77,9 +77,9 @@ class Copilot {
       for (const auto& each : containers) copilot::write(writer, each);
       if (!nonsense.empty()) writer.raw(nonsense);
       writer.end_array();
-    } else if (target == "/tidemark/v1/stance" && !limits_say.empty()) {
+    } else if (target == "/tidemark/v1/permit" && !limits_say.empty()) {
       const auto told = co_await exchange.body(1024);
-      stances.emplace_back(Json::parse(told.value_or("{}")).value_or(Json()).text_at("stance"));
+      permits.emplace_back(Json::parse(told.value_or("{}")).value_or(Json()).text_at("permit"));
       writer.begin_object().member("says", limits_say).end_object();
     } else {
       exchange.respond(404, "text/plain", "404 page not found");

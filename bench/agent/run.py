@@ -137,7 +137,7 @@ def check(state: str, *in_force: str) -> None:
     """That it did its work while it was measured."""
     status = json.loads(Path(f"{state}/run/status.json").read_text())
     for each in status["strategies"]:
-        if each["stance"] != "enforce":
+        if each["permit"] != "enforce":
             raise Failed(f"{each['name']} does not enforce: {each}")
     # Weights of classes stand nowhere where offline pods run idle: such a group takes none.
     for name in in_force:

@@ -177,7 +177,7 @@ Result<RunObject> run_object(const RunOptions& options) {
         Json::object({{"apiVersion", "v1"}, {"kind", "Pod"}, {"metadata", std::move(meta)}, {"spec", std::move(spec)}});
     return RunObject{kube::kPods, pod.dump()};
   }
-  // An eviction takes the machine back for others: it is no failure of the job.
+  // An eviction is no failure of the job.
   const Json ignore = Json::object(
       {{"action", "Ignore"},
        {"onPodConditions", Json::array({Json::object({{"type", "DisruptionTarget"}, {"status", "True"}})})}});

@@ -355,7 +355,7 @@ std::vector<std::string> found_text(const NodeFinding& finding) {
       return {cat("the kernel refused ", count_text(agent.refused, "file"))};
     case NodeFact::kFilesLeft:
       return {cat(count_text(agent.left, "file"), ": ", why(Reason::kAgentStandsBack))};
-    case NodeFact::kWishesUnmet:
+    case NodeFact::kIntentsUnmet:
       return {cat("wanted, but no kernel file here provides it: ", agent.unmet)};
     case NodeFact::kOnlineHasRequests:
       return {"every online pod requests some"};
@@ -485,7 +485,7 @@ std::string fix_text(const NodeFinding& finding) {
       return "the agent's log has each file and the kernel's error";
     case NodeFact::kFilesLeft:
       return "the agent's log has each file and its content: find the other writer, and stop one of both";
-    case NodeFact::kWishesUnmet:
+    case NodeFact::kIntentsUnmet:
       return "use a kernel with the missing feature: see CPU priority and kernel files above";
     case NodeFact::kOnlineWithoutRequests:
       return "give them a request for CPU (to kube-proxy in its DaemonSet): then the kubelet moves them to another "

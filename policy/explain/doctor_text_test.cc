@@ -105,7 +105,7 @@ TEST(DoctorText, ShowsTheAgentsReport) {
   found.agent.emplace();
   found.agent->strategies = {{model::Strategy::kCpuSuppress, "enforce", "TM-AGENT-001", 2, "quota 1200m"},
                              {model::Strategy::kOomOrder, "enforce", "TM-AGENT-001", 3, ""},
-                             {model::Strategy::kEviction, "observe", "TM-AGENT-002", 0, ""}};
+                             {model::Strategy::kEviction, "restore", "TM-AGENT-002", 0, ""}};
   found.agent->ordered_by = "ada@ops";
   found.agent->ordered_why = "promotion";
   found.agent->refused = 1;
@@ -115,7 +115,7 @@ TEST(DoctorText, ShowsTheAgentsReport) {
   const std::string wanted =
       "ok    in force       cpuSuppress: enforce, 2 files [TM-AGENT-001]: quota 1200m\n"
       "                     oomOrder: enforce, 3 processes [TM-AGENT-001]\n"
-      "                     eviction: observe [TM-AGENT-002]\n"
+      "                     eviction: restore [TM-AGENT-002]\n"
       "                     ordered by ada@ops: promotion\n"
       "warn  files          the kernel refused 1 file\n"
       "                     fix: the agent's log has each file and the kernel's error\n"
@@ -146,7 +146,7 @@ TEST(DoctorText, ShowsTasksWithoutOomScore) {
       "warn  out of memory  of another pid namespace: 2 processes\n"
       "                     fix: run the agent in the host's pid namespace (hostPID)\n";
   EXPECT_NE(text.find(wanted), std::string::npos) << text;
-  found.agent->strategies[0].permit = "observe";
+  found.agent->strategies[0].permit = "restore";
   found.agent->oom = {};
   const std::string shown = "ok   out of memory  not enforced (observe): the kernel goes by what each process has\n";
   EXPECT_NE(render_text(node_findings(found)).find(shown), std::string::npos);

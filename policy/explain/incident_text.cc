@@ -300,7 +300,7 @@ Json number(const std::optional<std::int64_t>& value) {
 Json moment_json(const IncidentMoment& moment) {
   Json out = Json::object({{"from", Json(base::format_rfc3339(moment.from))},
                            {"to", Json(base::format_rfc3339(moment.to))},
-                           {"stance", Json(moment.permit)},
+                           {"permit", Json(moment.permit)},
                            {"cpus", Json(moment.cpus)},
                            {"usedMilli", number(moment.used_milli)},
                            {"offlineMilli", number(moment.offline_milli)},
@@ -386,7 +386,7 @@ Json render_json(const IncidentReport& report) {
                        {"recordedSeconds",
                         Json(std::int64_t{std::chrono::duration_cast<std::chrono::seconds>(report.recorded).count()})},
                        {"auditFrom", report.audit_begins ? Json(base::format_rfc3339(*report.audit_begins)) : Json()},
-                       {"stances", std::move(permits)},
+                       {"permits", std::move(permits)},
                        {"moments", std::move(moments)},
                        {"deeds", std::move(deeds)}});
 }

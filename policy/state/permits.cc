@@ -14,11 +14,11 @@ struct One {
 
 One one(const PermitInputs& inputs, model::NodeState state) {
   if (!inputs.known || !inputs.state_known) return {Permit::kKeep, Reason::kAgentAwaits};
-  if (inputs.only_shows) return {Permit::kPutBack, Reason::kAgentObserves};
+  if (inputs.only_shows) return {Permit::kRestore, Reason::kAgentObserves};
   const bool observes = state == model::NodeState::kObserve;
   // A strategy in mode observe starts nothing, and safe start loosens nothing.
   if (inputs.holding) return {observes ? Permit::kKeep : Permit::kTighten, Reason::kAgentHolds};
-  if (observes) return {Permit::kPutBack, Reason::kAgentObserves};
+  if (observes) return {Permit::kRestore, Reason::kAgentObserves};
   return {Permit::kEnforce, Reason::kAgentEnforces};
 }
 
@@ -26,7 +26,7 @@ One one(const PermitInputs& inputs, model::NodeState state) {
 One of_eviction(const PermitInputs& inputs, model::NodeState state) {
   const One its = one(inputs, state);
   const bool kept = its.permit == Permit::kKeep && its.reason == Reason::kAgentHolds;
-  return kept ? One{Permit::kPutBack, Reason::kAgentObserves} : its;
+  return kept ? One{Permit::kRestore, Reason::kAgentObserves} : its;
 }
 
 constexpr std::size_t index_of(model::Strategy strategy) {
@@ -40,7 +40,7 @@ bool is_observed(const PermitInputs& inputs, model::Strategy strategy) {
 // The latch of the machine is set to protect running work from actions. If the cluster is off, running work threatens
 // the node as before: evictions continue if they were enforced, and start nowhere.
 One eviction_when_off(const PermitInputs& inputs) {
-  if (inputs.latched) return {Permit::kPutBack, Reason::kAgentLatched};
+  if (inputs.latched) return {Permit::kRestore, Reason::kAgentLatched};
   const bool observed = is_observed(inputs, model::Strategy::kEviction);
   const One its = of_eviction(inputs, observed ? model::NodeState::kObserve : model::NodeState::kOn);
   return its.permit == Permit::kEnforce ? One{Permit::kEnforce, Reason::kAgentOff} : its;
@@ -60,8 +60,8 @@ void set_off(AgentPermits& out, const PermitInputs& inputs) {
     One each = strategy == model::Strategy::kEviction ? eviction_when_off(inputs) : held;
     // Only limits start by an off order.
     const bool begins = is_observed(inputs, strategy) && !holds_offline_work(strategy);
-    if (begins && each.permit == Permit::kEnforce) each = {Permit::kPutBack, Reason::kAgentObserves};
-    if (inputs.peer_present && !holds_offline_work(strategy)) each = {Permit::kPutBack, Reason::kAgentPeerPresent};
+    if (begins && each.permit == Permit::kEnforce) each = {Permit::kRestore, Reason::kAgentObserves};
+    if (inputs.peer_present && !holds_offline_work(strategy)) each = {Permit::kRestore, Reason::kAgentPeerPresent};
     // The limit of all offline work needs no list of tasks; values of single tasks stay until there is one.
     if (!inputs.known && strategy != model::Strategy::kCpuSuppress) each.permit = Permit::kKeep;
     out.permits[index_of(strategy)] = each.permit;
@@ -76,11 +76,11 @@ std::string_view to_string(Permit permit) {
     case Permit::kKeep:
       return "keep";
     case Permit::kTighten:
-      return "hold";
+      return "tighten";
     case Permit::kEnforce:
       return "enforce";
-    case Permit::kPutBack:
-      return "observe";
+    case Permit::kRestore:
+      return "restore";
   }
   return "unknown";
 }
@@ -104,7 +104,7 @@ AgentPermits agent_permits(const PermitInputs& inputs, base::WallTime now) {
   for (const model::Strategy strategy : model::kStrategies) {
     const model::NodeState state = of(inputs.modes[index_of(strategy)]).k8s;
     One each = strategy == model::Strategy::kEviction ? of_eviction(inputs, state) : one(inputs, state);
-    if (inputs.peer_present) each = {Permit::kPutBack, Reason::kAgentPeerPresent};
+    if (inputs.peer_present) each = {Permit::kRestore, Reason::kAgentPeerPresent};
     out.permits[index_of(strategy)] = each.permit;
     out.reasons[index_of(strategy)] = each.reason;
   }

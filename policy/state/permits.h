@@ -2,13 +2,13 @@
 //
 //    off, by the latch or by the mark               off: offline work keeps its minimum, the rest is restored. Of
 //                                                   strategies in mode observe only CPU limits start
-//    Koordinator's agent runs here (peer.h)         observe: two agents would overwrite each other
+//    Koordinator's agent runs here (peer.h)         restore: two agents would overwrite each other
 //    the tasks or the desired state are unknown     keep: the values in force stay
-//    the agent cannot write (no rights, no cgroups) observe, regardless of the settings or the mark
-//    safe start: the agent crashed repeatedly       hold: only tighter limits; online work is never at low priority.
+//    the agent cannot write (no rights, no cgroups) restore, regardless of the settings or the mark
+//    safe start: the agent crashed repeatedly       tighten: only tighter limits; online work is never at low priority.
 //                                                   Values of observed strategies stay: nothing starts or is restored,
 //                                                   except for online work at low priority
-//    observe, by settings or by the mark            observe: decided and shown; written values are restored
+//    observe, by settings or by the mark            restore: decided and shown; written values are restored
 //    otherwise                                      enforce
 //
 // The first match decides.
@@ -35,7 +35,7 @@ enum class Permit : std::uint8_t {
   kKeep,     // nothing: the values in force stay
   kTighten,  // only lower limits
   kEnforce,  // all intents; values without an intent are restored
-  kPutBack,  // no value may stay: all are restored
+  kRestore,  // no value may stay: all are restored
 };
 std::string_view to_string(Permit);
 

@@ -49,7 +49,7 @@ TEST(AgentPermits, WithoutAnOrderTheModesDecide) {
   expect_all(inputs, Permit::kEnforce, Reason::kAgentEnforces);
   inputs.modes[static_cast<std::size_t>(Strategy::kCpuSuppress)] = model::Mode::kObserve;
   const AgentPermits got = agent_permits(inputs, kPermitsNow);
-  EXPECT_EQ(got.permits[static_cast<std::size_t>(Strategy::kCpuSuppress)], Permit::kPutBack);
+  EXPECT_EQ(got.permits[static_cast<std::size_t>(Strategy::kCpuSuppress)], Permit::kRestore);
   EXPECT_EQ(got.permits[static_cast<std::size_t>(Strategy::kBatchLimits)], Permit::kEnforce);
 }
 
@@ -61,7 +61,7 @@ TEST(AgentPermits, AnOrderForTheNodeOutranksModes) {
   expect_all(inputs, Permit::kEnforce, Reason::kAgentEnforces);
   inputs.modes.fill(model::Mode::kEnforce);
   inputs.marks = &observe;
-  expect_all(inputs, Permit::kPutBack, Reason::kAgentObserves);
+  expect_all(inputs, Permit::kRestore, Reason::kAgentObserves);
 }
 
 TEST(AgentPermits, AppliesOffBeforeTasksAreKnown) {
@@ -104,7 +104,7 @@ TEST(AgentPermits, OffDoesNotEvictInModeObserve) {
   inputs.marks = &off;
   inputs.modes[static_cast<std::size_t>(Strategy::kEviction)] = model::Mode::kObserve;
   const AgentPermits got = agent_permits(inputs, kPermitsNow);
-  EXPECT_EQ(got.permits[static_cast<std::size_t>(Strategy::kEviction)], Permit::kPutBack);
+  EXPECT_EQ(got.permits[static_cast<std::size_t>(Strategy::kEviction)], Permit::kRestore);
   EXPECT_EQ(got.reasons[static_cast<std::size_t>(Strategy::kEviction)], Reason::kAgentObserves);
   EXPECT_EQ(got.permits[static_cast<std::size_t>(Strategy::kBatchLimits)], Permit::kEnforce);
 }
@@ -123,7 +123,7 @@ TEST(AgentPermits, OffStartsNoObservedStrategy) {
     for (const Strategy each : model::kStrategies) {
       const bool holds = each == Strategy::kCpuSuppress || each == Strategy::kBatchLimits;
       EXPECT_EQ(to_string(got.permits[static_cast<std::size_t>(each)]),
-                to_string(holds ? Permit::kEnforce : Permit::kPutBack))
+                to_string(holds ? Permit::kEnforce : Permit::kRestore))
           << model::to_string(each);
     }
     inputs.modes[static_cast<std::size_t>(Strategy::kBatchLimits)] = model::Mode::kEnforce;
@@ -143,7 +143,7 @@ TEST(AgentPermits, TheLatchOutranksTheCluster) {
     const auto index = static_cast<std::size_t>(each);
     // The latch limits running tasks and evicts none (docs/guide/protection.md).
     const bool ends_tasks = each == model::Strategy::kEviction;
-    EXPECT_EQ(stands.permits[index], ends_tasks ? Permit::kPutBack : Permit::kEnforce) << to_string(each);
+    EXPECT_EQ(stands.permits[index], ends_tasks ? Permit::kRestore : Permit::kEnforce) << to_string(each);
     EXPECT_EQ(stands.reasons[index], Reason::kAgentLatched) << to_string(each);
   }
 }
@@ -174,7 +174,7 @@ TEST(AgentPermits, SafeStartStartsNoObservedStrategy) {
     const auto index = static_cast<std::size_t>(each);
     const bool shown = each == Strategy::kEviction;
     EXPECT_EQ(to_string(got.permits[index]), to_string(each == Strategy::kCpuSuppress ? Permit::kTighten
-                                                       : shown                        ? Permit::kPutBack
+                                                       : shown                        ? Permit::kRestore
                                                                                       : Permit::kKeep))
         << model::to_string(each);
     EXPECT_EQ(got.reasons[index], shown ? Reason::kAgentObserves : Reason::kAgentHolds) << model::to_string(each);
@@ -192,25 +192,25 @@ TEST(AgentPermits, SafeStartStartsNoObservedStrategy) {
 TEST(AgentPermits, ObservesIfItCannotWrite) {
   Inputs inputs;
   inputs.only_shows = true;
-  expect_all(inputs, Permit::kPutBack, Reason::kAgentObserves);
+  expect_all(inputs, Permit::kRestore, Reason::kAgentObserves);
   const NodeMarks on = ordered(order(Wish::kOn)), off = ordered(order(Wish::kOff));
   inputs.marks = &on;
-  expect_all(inputs, Permit::kPutBack, Reason::kAgentObserves);
+  expect_all(inputs, Permit::kRestore, Reason::kAgentObserves);
   inputs.holding = true;
-  expect_all(inputs, Permit::kPutBack, Reason::kAgentObserves);
+  expect_all(inputs, Permit::kRestore, Reason::kAgentObserves);
   inputs.marks = &off;
   const AgentPermits got = agent_permits(inputs, kPermitsNow);
   EXPECT_TRUE(got.off) << "a command that waits for it learns of it";
-  EXPECT_EQ(got.permits[static_cast<std::size_t>(Strategy::kEviction)], Permit::kPutBack);
+  EXPECT_EQ(got.permits[static_cast<std::size_t>(Strategy::kEviction)], Permit::kRestore);
 }
 
 TEST(AgentPermits, ObservesBesideKoordinatorsAgent) {
   Inputs inputs;
   inputs.peer_present = true;
-  expect_all(inputs, Permit::kPutBack, Reason::kAgentPeerPresent);
+  expect_all(inputs, Permit::kRestore, Reason::kAgentPeerPresent);
   const NodeMarks on = ordered(order(Wish::kOn));
   inputs.marks = &on;
-  expect_all(inputs, Permit::kPutBack, Reason::kAgentPeerPresent);
+  expect_all(inputs, Permit::kRestore, Reason::kAgentPeerPresent);
 }
 
 // An order or latch `off` limits the CPU of offline work even beside koordlet; koordlet writes all other limits.
@@ -226,7 +226,7 @@ TEST(AgentPermits, OffLimitsOfflineWorkBesideKoordinatorsAgent) {
     for (const Strategy each : model::kStrategies) {
       const auto index = static_cast<std::size_t>(each);
       const bool holds = each == Strategy::kCpuSuppress || each == Strategy::kBatchLimits;
-      EXPECT_EQ(got.permits[index], holds ? Permit::kEnforce : Permit::kPutBack) << model::to_string(each);
+      EXPECT_EQ(got.permits[index], holds ? Permit::kEnforce : Permit::kRestore) << model::to_string(each);
       EXPECT_EQ(got.reasons[index] == Reason::kAgentPeerPresent, !holds) << model::to_string(each);
     }
   }

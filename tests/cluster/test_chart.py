@@ -300,15 +300,15 @@ class Chart(unittest.TestCase):
         for name in ("off-a", "off-b", "off-never-had-one"):
             colocation.put_node(self.api, name, capacity=CAPACITY)
             self.addCleanup(colocation.delete, self.api, name)
-        shown("off-a", "Off", "cpuSuppress: observe; batchLimits: observe; ordered by sre: a file of his")
+        shown("off-a", "Off", "cpuSuppress: restore; batchLimits: restore; ordered by sre: a file of his")
         shown("off-b", "Enforcing", "cpuSuppress: enforce (1 file); batchLimits: enforce (12 files)")
         must(helm("install", RELEASE, CHART, "--namespace", NAMESPACE, values={"agent": agents}))
         probe = {"metadata": {"name": "tidemark-agent-off-first"}}
         wait_for(lambda: self.api.request("POST", colocation.SETTINGS, probe, dryRun="All").status == 422, "the policy in force")
         for reason, message in (
-            ("Enforcing", "batchLimits: enforce (12 files)"), ("Off", "cpuSuppress: observe; batchLimits: enforce (1 file)"), ("Enforcing", "cpuSuppress: enforce"),
-            ("Observing", "oomOrder: observe (7 processes); cpuSuppress: observe (1 file); ordered by sre: why"),
-            ("Unable", "cpuSuppress: observe; nothing can be written: no room"), ("Waiting", "cpuSuppress: keep"),
+            ("Enforcing", "batchLimits: enforce (12 files)"), ("Off", "cpuSuppress: restore; batchLimits: enforce (1 file)"), ("Enforcing", "cpuSuppress: enforce"),
+            ("Observing", "oomOrder: restore (7 processes); cpuSuppress: restore (1 file); ordered by sre: why"),
+            ("Unable", "cpuSuppress: restore; nothing can be written: no room"), ("Waiting", "cpuSuppress: keep"),
         ):
             with self.subTest(reason, message=message):
                 shown("off-b", reason, message)
@@ -322,7 +322,7 @@ class Chart(unittest.TestCase):
                 self.assertNotEqual(0, refused.returncode)
                 self.assertIn(f"the agent of node off-b may have files of the kernel in force ({reason}: {message}). Before the agents go", refused.stderr)
         # The order's author may write any reason.
-        shown("off-b", "OffLocally", "cpuSuppress: observe; batchLimits: observe; ordered by sre: cleanup (3 files); cpuSuppress: enforce (2 files)")
+        shown("off-b", "OffLocally", "cpuSuppress: restore; batchLimits: restore; ordered by sre: cleanup (3 files); cpuSuppress: enforce (2 files)")
         wait_for(lambda: self.api.request("POST", colocation.SETTINGS, probe, dryRun="All").status == 201, "the policy to see it")
         without = {"agent": {"enabled": True, "daemonSet": False}}
         must(helm("upgrade", RELEASE, CHART, "--namespace", NAMESPACE, values=without))

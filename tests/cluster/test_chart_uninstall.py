@@ -145,7 +145,7 @@ class Uninstalling(unittest.TestCase):
 
     def test_without_limits_in_force_nothing_is_ordered(self):
         """An agent that only observed, or that runs beside Koordinator's: its numbers stay on sale."""
-        self.tells("PeerPresent", "batchLimits: observe")
+        self.tells("PeerPresent", "batchLimits: restore")
         answer, done = self.uninstall()
         self.assertIn("no agent has a kernel file in force; nothing was ordered", done.stdout)
         must(answer)

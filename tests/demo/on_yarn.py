@@ -197,7 +197,7 @@ class OnYarn:
 
 
 def show(on: OnYarn) -> None:
-    """YARN is given what is idle, uses it, gives it back, and has it again. On a machine that is busy with other things it says so, and stays for when it is not."""
+    """YARN is given what is idle, uses it, returns it, and has it again. On a machine that is busy with other things it says so, and stays for when it is not."""
     on.start()
     try:
         _show(on)

@@ -48,7 +48,7 @@ class ApiServerAwayForLong(ThroughAnOutage):
         type(self).agent = self.launch()
         wait_for(lambda: self.says().get("pid") == self.agent.process.pid and self.in_force("batchLimits") > 0, "limits in force", self.agent, LIMIT_S)
         self.assertIn("continues with the pods that the previous agent saved", self.agent.log)
-        self.assertEqual({"enforce"}, {each["stance"] for each in self.says()["strategies"]}, self.says())
+        self.assertEqual({"enforce"}, {each["permit"] for each in self.says()["strategies"]}, self.says())
         self.gives_way_to_a_surge()
         self.obeys_the_switch_on_the_machine()
         self.server_is_there()

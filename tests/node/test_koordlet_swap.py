@@ -104,7 +104,7 @@ class SwapWithKoordlet(Protecting):
     def ours_only_observes(self) -> None:
         def observes() -> bool:
             said = self.says()
-            return said.get("pid") == self.agent.process.pid and said["peerPresent"] and {("observe", 0)} == {(each["stance"], each["inForce"]) for each in said["strategies"]}
+            return said.get("pid") == self.agent.process.pid and said["peerPresent"] and {("restore", 0)} == {(each["permit"], each["inForce"]) for each in said["strategies"]}
 
         wait_for(observes, "detection of Koordinator's agent, and nothing in force", self.agent, LIMIT_S)
 

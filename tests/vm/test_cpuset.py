@@ -1,4 +1,4 @@
-"""The agent takes CPUs from offline work and gives them back, with policy `cpuset`, on four CPUs of a real kernel. Two CPUs are the minimum, so it takes more than two to see it."""
+"""The agent takes CPUs from offline work and returns them, with policy `cpuset`, on four CPUs of a real kernel. Two CPUs are the minimum, so it takes more than two to see it."""
 
 import os
 import unittest

@@ -87,7 +87,7 @@ systemd-run --quiet --unit=koordlet.service -p DefaultDependencies=no /bin/koord
 until_so 'grep -qx koordlet /proc/[0-9]*/comm 2>/dev/null'
 echo "-- doctor beside koordlet"; doctor
 {AGENT} >/beside.log 2>&1 &
-until_so 'grep -q "\"peerPresent\":true.*cpuSuppress.,.stance.:.observe" /run/tidemark/status.json'
+until_so 'grep -q "\"peerPresent\":true.*cpuSuppress.,.permit.:.restore" /run/tidemark/status.json'
 until_so 'grep -q "outside pods" /beside.log'
 told "beside koordlet"
 echo "-- log beside koordlet"; grep "outside pods" /beside.log

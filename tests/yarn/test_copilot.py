@@ -213,7 +213,7 @@ class WithoutGroups(unittest.TestCase):
         self.assertLess(limited, 1.3 * WRITE_MIB_S)
         self.assertGreater(limited, 1, "they write")
         in_force = stands()
-        self.agent_says(copilot, "observe", lambda: stands() == "")
+        self.agent_says(copilot, "restore", lambda: stands() == "")
         wait_for(lambda: [each["inForce"] for each in copilot.get("/tidemark/v1/disks")["disks"]] == [False], "the limit to be lifted", copilot)
         self.assertEqual(WRITE_MIB_S << 20, copilot.get("/tidemark/v1/disks")["writeBytesPerSecond"], "what would be")
         self.agent_says(copilot, "enforce", lambda: stands() == in_force)
@@ -224,9 +224,9 @@ class WithoutGroups(unittest.TestCase):
         self.assertGreater(free := mib_s(3), 2 * WRITE_MIB_S, "the limit was the cause")
         print(f"two containers wrote {limited:.1f} MiB/s where {WRITE_MIB_S} were allowed, and {free:.0f} MiB/s after that")
 
-    def agent_says(self, copilot, stance: str, done) -> None:
-        self.assertEqual(200, copilot.ask("POST", "/tidemark/v1/stance", {"stance": stance})[0])
-        wait_for(done, f"limits for the permit {stance}", copilot)
+    def agent_says(self, copilot, permit: str, done) -> None:
+        self.assertEqual(200, copilot.ask("POST", "/tidemark/v1/permit", {"permit": permit})[0])
+        wait_for(done, f"limits for the permit {permit}", copilot)
 
     @staticmethod
     def written(group: Path) -> int:

@@ -235,7 +235,7 @@ void append_agent(const NodeFound& found, std::vector<NodeFinding>& out) {
   if (!agent.trouble.empty()) say(NodeTopic::kFiles, NodeFact::kNothingWritable, Severity::kBad);
   if (agent.refused > 0) say(NodeTopic::kFiles, NodeFact::kFilesRefused, Severity::kWarn);
   if (agent.left > 0) say(NodeTopic::kFiles, NodeFact::kFilesLeft, Severity::kWarn);
-  if (agent.unmet > 0) say(NodeTopic::kFiles, NodeFact::kWishesUnmet, Severity::kWarn);
+  if (agent.unmet > 0) say(NodeTopic::kFiles, NodeFact::kIntentsUnmet, Severity::kWarn);
   if (out.size() == before) say(NodeTopic::kFiles, NodeFact::kFilesAsWanted, Severity::kOk);
 }
 

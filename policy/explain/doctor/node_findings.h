@@ -201,7 +201,7 @@ enum class NodeFact : std::uint8_t {
   kFilesAsWanted,
   kFilesRefused,
   kFilesLeft,
-  kWishesUnmet,
+  kIntentsUnmet,
 
   kOnlineHasRequests,
   kOnlineWithoutRequests,  // limited together with offline work

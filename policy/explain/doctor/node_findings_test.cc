@@ -383,7 +383,7 @@ TEST(NodeFindings, ReportsTheAgentsWork) {
   EXPECT_EQ(files[0].severity, Severity::kBad);
   EXPECT_EQ(files[1].fact, NodeFact::kFilesRefused);
   EXPECT_EQ(files[2].fact, NodeFact::kFilesLeft);
-  EXPECT_EQ(files[3].fact, NodeFact::kWishesUnmet);
+  EXPECT_EQ(files[3].fact, NodeFact::kIntentsUnmet);
   EXPECT_EQ(files[3].severity, Severity::kWarn);
 }
 
@@ -419,7 +419,7 @@ TEST(NodeFindings, ReportsOomOrder) {
   found.agent.emplace();
   // an older agent does not know this strategy
   expect(found, NodeTopic::kOomOrder, NodeFact::kNoAgentSays, Severity::kOk);
-  found.agent->strategies = {{model::Strategy::kOomOrder, "observe", "TM-AGENT-002", 0, ""}};
+  found.agent->strategies = {{model::Strategy::kOomOrder, "restore", "TM-AGENT-002", 0, ""}};
   expect(found, NodeTopic::kOomOrder, NodeFact::kOomOnlyShown, Severity::kOk);
   found.agent->strategies[0].permit = "enforce";
   expect(found, NodeTopic::kOomOrder, NodeFact::kOomOrdered, Severity::kOk);
@@ -503,7 +503,7 @@ class AnyNode : public ::testing::TestWithParam<int> {
                              amount(),
                              amount(),
                              {amount(), amount(), coin(), coin() ? "no room" : ""}};
-      if (coin()) out.agent->strategies.push_back({model::Strategy::kEviction, "observe", "", amount(), ""});
+      if (coin()) out.agent->strategies.push_back({model::Strategy::kEviction, "restore", "", amount(), ""});
     }
     return out;
   }

@@ -38,7 +38,7 @@ std::int64_t largest_of(const model::Task& task, model::MemoryBytes machine) {
 
 // Only a pod's containers: the process that holds the pod's own cgroup belongs to the runtime. A copilot's task has its
 // processes in its own cgroup.
-void want(const model::Task& task, OomRank rank, std::vector<OomWish>& out) {
+void want(const model::Task& task, OomRank rank, std::vector<OomIntent>& out) {
   if (task.kind == model::TaskKind::kCopilotTask) out.push_back({task.path, rank});
   for (const model::TaskContainer& each : task.containers) {
     if (!each.path.empty() && each.role != model::ContainerRole::kUnlisted) out.push_back({each.path, rank});
@@ -69,14 +69,14 @@ OomPlan oom_order(const OomInput& input) {
          !offline               ? OomRank::kInfrastructure
          : task->infrastructure ? OomRank::kOfflineInfrastructure
                                 : OomRank::kOffline,
-         out.wishes);
+         out.intents);
   }
   out.line = std::clamp(out.line, kOomLineMin, kOomLineMax);
   // If two tasks claim one cgroup, the list of tasks gives it to one; a duplicate here is the same task.
-  std::ranges::sort(out.wishes, {},
-                    [](const OomWish& wish) { return std::pair(std::string_view(wish.group), wish.rank); });
-  const auto repeated = std::ranges::unique(out.wishes, {}, &OomWish::group);
-  out.wishes.erase(repeated.begin(), repeated.end());
+  std::ranges::sort(out.intents, {},
+                    [](const OomIntent& intent) { return std::pair(std::string_view(intent.group), intent.rank); });
+  const auto repeated = std::ranges::unique(out.intents, {}, &OomIntent::group);
+  out.intents.erase(repeated.begin(), repeated.end());
   return out;
 }
 

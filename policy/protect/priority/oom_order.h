@@ -35,14 +35,14 @@ inline constexpr std::int64_t kOomLineMin = 900, kOomLineMax = 999;  // of infra
 enum class OomRank : std::uint8_t { kOffline, kOfflineInfrastructure, kInfrastructure };
 
 // For the processes in the cgroup itself, not below it.
-struct OomWish {
+struct OomIntent {
   std::string group;
   OomRank rank = OomRank::kOffline;
-  bool operator==(const OomWish&) const = default;
+  bool operator==(const OomIntent&) const = default;
 };
 
 struct OomPlan {
-  std::vector<OomWish> wishes;  // by cgroup, each once
+  std::vector<OomIntent> intents;  // by cgroup, each once
   std::int64_t line = kOomLineMin;
   bool operator==(const OomPlan&) const = default;
 };

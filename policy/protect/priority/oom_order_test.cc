@@ -55,10 +55,10 @@ TEST(OomOrder, CoversOnlyOfflineWorkAndItsDependencies) {
   const OomPlan plan =
       plan_of({pod("web", KubeQos::kBurstable, 4), offline(pod("job", KubeQos::kBestEffort)), yarn("c-2"),
                infrastructure(yarn("c-1")), infrastructure(pod("nm", KubeQos::kBestEffort))});
-  EXPECT_EQ(plan.wishes, (std::vector<OomWish>{{"kubepods/podjob/c", OomRank::kOffline},
-                                               {"kubepods/podnm/c", OomRank::kInfrastructure},
-                                               {"yarn/c-1", OomRank::kOfflineInfrastructure},
-                                               {"yarn/c-2", OomRank::kOffline}}));
+  EXPECT_EQ(plan.intents, (std::vector<OomIntent>{{"kubepods/podjob/c", OomRank::kOffline},
+                                                  {"kubepods/podnm/c", OomRank::kInfrastructure},
+                                                  {"yarn/c-1", OomRank::kOfflineInfrastructure},
+                                                  {"yarn/c-2", OomRank::kOffline}}));
 }
 
 TEST(OomOrder, SkipsTasksWithoutCgroupEndedOrOfTheHost) {
@@ -67,7 +67,7 @@ TEST(OomOrder, SkipsTasksWithoutCgroupEndedOrOfTheHost) {
   tasks[1].path.clear();
   tasks[2].kind = model::TaskKind::kHostApplication;
   tasks[3].containers[0].role = model::ContainerRole::kUnlisted;
-  EXPECT_TRUE(plan_of(tasks).wishes.empty());
+  EXPECT_TRUE(plan_of(tasks).intents.empty());
 }
 
 // The kubelet's values: 1000 − 1000 × 4 of 100 GiB; without a request 999; of BestEffort 1000, which is held at 999.
@@ -126,17 +126,17 @@ TEST(OomOrder, Property) {
     const OomPlan plan = plan_of(tasks, machine);
     ASSERT_GE(plan.line, kOomLineMin);
     ASSERT_LE(plan.line, kOomLineMax);
-    for (const OomWish& wish : plan.wishes) {
+    for (const OomIntent& intent : plan.intents) {
       const auto owner =
-          std::ranges::find_if(tasks, [&](const model::Task& task) { return wish.group.starts_with(task.path); });
+          std::ranges::find_if(tasks, [&](const model::Task& task) { return intent.group.starts_with(task.path); });
       ASSERT_NE(owner, tasks.end());
       ASSERT_TRUE(owner->infrastructure || owner->qos_raw == model::Qos::kBe);
       const auto found = static_cast<std::int64_t>(random() % 2001) - 1000;
-      const std::int64_t given = oom_score_adj(wish.rank, found, plan.line);
+      const std::int64_t given = oom_score_adj(intent.rank, found, plan.line);
       ASSERT_GE(given, kOomMin);
       ASSERT_LE(given, kOomMax);
-      ASSERT_EQ(oom_score_adj(wish.rank, given, plan.line), given);
-      ASSERT_EQ(given == kOomMax, wish.rank == OomRank::kOffline);
+      ASSERT_EQ(oom_score_adj(intent.rank, given, plan.line), given);
+      ASSERT_EQ(given == kOomMax, intent.rank == OomRank::kOffline);
     }
   }
 }

@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "policy/protect/suppress/testing/stage.h"
 
@@ -14,10 +16,22 @@ namespace suppress_scenario_test {
 
 using base::cat;
 
+std::string list_of(const std::vector<std::int32_t>& ascending) {  // "0-3,8"
+  std::string out;
+  for (std::size_t at = 0; at < ascending.size();) {
+    std::size_t last = at;
+    while (last + 1 < ascending.size() && ascending[last + 1] == ascending[last] + 1) ++last;
+    out += cat(out.empty() ? "" : ",", ascending[at]);
+    if (last > at) out += cat("-", ascending[last]);
+    at = last + 1;
+  }
+  return out;
+}
+
 std::string amount(const SuppressPlan& plan) {
   if (!plan.policy) return plan.holds ? "as it was" : "nothing in force";
   if (*plan.policy == SuppressPolicy::kCfsQuota) return cat("quota ", plan.quota_us, plan.each ? " each" : "");
-  return cat(plan.cpus.size(), " processors ", model::format_cpus(plan.cpus));
+  return cat(plan.cpus.size(), " processors ", list_of(plan.cpus));
 }
 
 std::string line_of(const SuppressPlan& plan) {
@@ -64,10 +78,9 @@ class Scenario {
   std::vector<std::string> writes() const {
     std::vector<std::string> out;
     for (const Intent& each : last_.intents) {
-      out.push_back(
-          cat("> ", each.group, ": ",
-              each.want == Want::kCpus ? cat("cpus ", model::format_cpus(each.cpus)) : cat("quota ", each.value), " [",
-              model::reason_id(each.reason), "]"));
+      out.push_back(cat("> ", each.group, ": ",
+                        each.want == Want::kCpus ? cat("cpus ", list_of(each.cpus)) : cat("quota ", each.value), " [",
+                        model::reason_id(each.reason), "]"));
     }
     if (out.empty()) out.emplace_back("> nothing");
     return out;

@@ -2,11 +2,11 @@
 // batchLimits).
 #pragma once
 
-#include "copilot/limit_stance.h"
+#include "copilot/limit_permit.h"
 #include "policy/state/permits.h"
 
 namespace tidemark::agent {
 
-copilot::LimitStance limit_stance(const policy::state::AgentPermits& permits);
+copilot::LimitPermit limit_permit(const policy::state::AgentPermits& permits);
 
 }  // namespace tidemark::agent
