@@ -21,7 +21,6 @@ Writer::Writer(net::EventLoop& loop, base::Log log, base::Registry& metrics, Sto
     : loop_(loop),
       log_(std::move(log)),
       options_(std::move(options)),
-      deleted_(metrics.counter("tidemark_journal_segments_deleted_total", "Old segments deleted to stay in bounds.")),
       bytes_(metrics.gauge("tidemark_journal_bytes", "Size of the journal on disk.")),
       working_(metrics.gauge("tidemark_journal_working", "1 while the journal can be written.")),
       backlog_(loop, log_, backlog_options(metrics)),
@@ -72,7 +71,6 @@ net::Task<bool> Writer::open() {
 }
 
 void Writer::appended(const Appended& done) {
-  deleted_.add(done.segments_deleted);
   bytes_.set(static_cast<double>(done.bytes_used));
   if (done.lost == 0 && !done.problem.empty()) {
     log_.warn("old parts of the journal were given up for new ones",

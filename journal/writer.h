@@ -34,7 +34,6 @@ class Writer {
   net::EventLoop& loop_;
   base::Log log_;
   StoreOptions options_;
-  base::Counter& deleted_;
   base::Gauge& bytes_;
   base::Gauge& working_;
   std::shared_ptr<Store> store_;  // used by one job of the worker at a time

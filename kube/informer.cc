@@ -80,8 +80,6 @@ struct InformerCore::Impl {
                                         {{"component", config.metrics_name()}})),
         lists(parts.metrics.counter("tidemark_informer_lists_total", "Lists begun.",
                                     {{"component", config.metrics_name()}})),
-        watches(parts.metrics.counter("tidemark_informer_watches_total", "Watches begun.",
-                                      {{"component", config.metrics_name()}})),
         events(parts.metrics.counter("tidemark_informer_events_total", "Watch events taken in.",
                                      {{"component", config.metrics_name()}})),
         refused(parts.metrics.counter("tidemark_informer_refused_total",
@@ -220,7 +218,6 @@ struct InformerCore::Impl {
   }
 
   net::Task<Result<void>> watch_once() {
-    watches.add();
     WatchOptions options;
     options.ns = config.ns;
     options.label_selector = config.label_selector;
@@ -391,7 +388,6 @@ struct InformerCore::Impl {
   base::Gauge& objects_gauge;
   base::Gauge& bytes_gauge;
   base::Counter& lists;
-  base::Counter& watches;
   base::Counter& events;
   base::Counter& refused;
   base::Gauge& over_budget_gauge;

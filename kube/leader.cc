@@ -83,7 +83,7 @@ class Elector final : public LeaderElector {
   }
 
   net::Task<void> release() override {
-    released_ = true;  // or run() would take back what is given
+    released_ = true;  // or run() would take the lease again
     if (!leading()) co_return;
     renewed_at_.reset();
     announce();
@@ -149,7 +149,7 @@ class Elector final : public LeaderElector {
   }
 
   net::Task<Result<bool>> create() {
-    if (released_) co_return false;  // while we looked: what was given back is not taken again
+    if (released_) co_return false;  // released meanwhile: it is not taken again
     const std::string now = now_text();
     std::string body = lease_body(config_, "", {config_.identity, now, now, std::max(epoch_ + 1, epoch_least_)});
     auto created = co_await writer_.create(kLeases, std::move(body), write_options(), "", request_limit_);

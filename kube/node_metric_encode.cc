@@ -109,19 +109,4 @@ std::string encode_node_metric_status(const model::NodeMetricReport& report) {
   return text;
 }
 
-std::string encode_node_metric(std::string_view name, std::string_view resource_version,
-                               const model::NodeMetricReport& report) {
-  std::string text;
-  JsonWriter out(text);
-  out.begin_object();
-  out.member("apiVersion", "slo.koordinator.sh/v1alpha1").member("kind", "NodeMetric");
-  out.key("metadata").begin_object().member("name", name);
-  if (!resource_version.empty()) out.member("resourceVersion", resource_version);
-  out.end_object();
-  out.key("status");
-  write_status(out, report);
-  out.end_object();
-  return text;
-}
-
 }  // namespace tidemark::kube

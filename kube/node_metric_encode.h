@@ -5,16 +5,11 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "model/node_metric_report.h"
 
 namespace tidemark::kube {
 
 std::string encode_node_metric_status(const model::NodeMetricReport& report);  // the value of "status"
-
-// The object for PUT …/nodemetrics/NAME/status. Of all but the status the server keeps what it has.
-std::string encode_node_metric(std::string_view name, std::string_view resource_version,
-                               const model::NodeMetricReport& report);
 
 }  // namespace tidemark::kube

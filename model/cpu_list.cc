@@ -35,17 +35,4 @@ Result<std::vector<std::int32_t>> parse_cpus(std::string_view list) {
   return cpus;
 }
 
-std::string format_cpus(std::span<const std::int32_t> ascending) {
-  std::string out;
-  for (std::size_t at = 0; at < ascending.size();) {
-    std::size_t last = at;
-    while (last + 1 < ascending.size() && ascending[last + 1] - std::int64_t{1} == ascending[last]) ++last;
-    if (!out.empty()) out += ',';
-    out += base::cat(ascending[at]);
-    if (last > at) out += base::cat("-", ascending[last]);
-    at = last + 1;
-  }
-  return out;
-}
-
 }  // namespace tidemark::model

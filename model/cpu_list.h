@@ -2,8 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -13,6 +11,5 @@ namespace tidemark::model {
 
 // Ascending, without duplicates. CPUs are below kCpuListMax (model/annotations.h), so that "0-4294967295" is rejected.
 Result<std::vector<std::int32_t>> parse_cpus(std::string_view list);
-std::string format_cpus(std::span<const std::int32_t> ascending);  // "" of none
 
 }  // namespace tidemark::model

@@ -18,10 +18,5 @@ TEST(CpuList, IsReadAscendingAndEachOnce) {
   }
 }
 
-TEST(CpuList, IsWrittenInRanges) {
-  EXPECT_EQ(format_cpus({}), "");
-  for (const char* text : {"0", "0-3", "0-3,8", "1,3,5-6,9"}) EXPECT_EQ(format_cpus(*parse_cpus(text)), text);
-}
-
 }  // namespace
 }  // namespace tidemark::model

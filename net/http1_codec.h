@@ -54,7 +54,6 @@ class Http1Reader {
   const Http1Head& head() const { return head_; }
   Http1Head take_head() { return std::move(head_); }
   std::string_view body() const { return body_; }
-  const Headers& trailers() const { return trailers_; }
   const Error& error() const { return *error_; }
   // Between messages, with no byte of the next one seen.
   bool idle() const { return state_ == State::kStartLine && head_bytes_ == 0 && partial_.empty(); }

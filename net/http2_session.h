@@ -78,8 +78,7 @@ class Http2Session {
 
   // Client. The request must have passed check_request(). Only while there is room for another stream.
   std::size_t room() const;
-  bool settled() const;  // the peer's limits are known
-  bool can_submit() const { return room() > 0; }
+  bool settled() const;     // the peer's limits are known
   bool going_away() const;  // GOAWAY was seen or sent: no new streams here
   Result<std::int32_t> submit(const HttpRequest& head, std::string_view scheme, std::string_view authority,
                               Buffer body);

@@ -67,7 +67,6 @@ class ServerExchange final : public HttpExchange {
     room_.set();
   }
 
-  bool body_complete() const { return body_complete_; }
   bool answered() const { return state_ == State::kAnswered; }
   bool started() const { return state_ != State::kSilent; }
   std::size_t unconsumed() const { return unconsumed_; }

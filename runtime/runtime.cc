@@ -189,7 +189,6 @@ class Running final : public Runtime {
         binder_(loop, client, log, metrics, random.fork(), {options_.node_name}),
         informer_({loop, client, client, log_, metrics, random.fork()}, pods_of_node(),
                   [this](std::string_view bytes) { return keep(bytes); }),
-        pods_(metrics.gauge("tidemark_runtime_pods", "Pods of this machine that its runtime knows.")),
         scope_(loop) {
     informer_.subscribe(
         [this](const kube::ObjectKey&, const Kept* before, const Kept* after) { change(before, after); });
@@ -279,9 +278,7 @@ class Running final : public Runtime {
     worker = std::make_unique<PodWorker>(around_, after->pod, [this, uid] {
       workers_.erase(uid);
       sweep_soon();
-      pods_.set(static_cast<double>(workers_.size()));
     });
-    pods_.set(static_cast<double>(workers_.size()));
   }
 
   void look(const ContainerPlace& place) {
@@ -416,7 +413,6 @@ class Running final : public Runtime {
   bool known_ = false;                                         // what the server has
   bool ending_ = false, more_left_ = false;                    // end_those_left()
   net::Timer sweep_;
-  base::Gauge& pods_;
   std::unique_ptr<net::HttpServer> server_, admin_;
   net::Scope scope_;  // last: its tasks use everything above
 };

@@ -211,10 +211,6 @@ void BudgetController::tell(const std::vector<policy::evict::BudgetChange>& chan
     } else {
       log_.info("evictions", {{"what", text}});
     }
-    shared_.metrics
-        .counter("tidemark_budget_changes_total", "Changes of the eviction budgets of pools and jobs.",
-                 {{"pool", change.pool}, {"reason", model::reason_id(change.reason)}})
-        .add();
     // Jobs may be many: they are in the ConfigMap, in the log, and in `tidemark report evictions`.
     if (change.reason == Reason::kBudgetJobExhausted || !(context_.asked_for() || store_.exists())) continue;
     shared_.recorder.record(store_.reference(), warns ? kube::EventSeverity::kWarning : kube::EventSeverity::kNormal,

@@ -44,8 +44,6 @@ HistoryStore::HistoryStore(HistoryContext context, HistoryKind kind, HistoryOwne
       wake_(context_.loop),
       records_(context_.metrics.gauge("tidemark_history_records", "Learned records that are stored.",
                                       {{"component", kind_.name}})),
-      bytes_(context_.metrics.gauge("tidemark_history_bytes", "Bytes of learned records that are stored.",
-                                    {{"component", kind_.name}})),
       dropped_(context_.metrics.gauge("tidemark_history_dropped_records",
                                       "Learned records that are not stored for want of room: the least useful.",
                                       {{"component", kind_.name}})),
@@ -293,13 +291,8 @@ std::size_t HistoryStore::Shard::newer_bytes() const {
 
 void HistoryStore::show() {
   std::size_t records = 0;
-  std::size_t bytes = 0;
-  for (const Shard& shard : shards_) {
-    records += shard.kept.size();
-    for (const auto& [key, each] : shard.kept) bytes += each.bytes;
-  }
+  for (const Shard& shard : shards_) records += shard.kept.size();
   records_.set(static_cast<double>(records));
-  bytes_.set(static_cast<double>(bytes));
 }
 
 }  // namespace tidemark::manager

@@ -114,7 +114,6 @@ class HistoryStore {
   bool no_room_told_ = false;
   net::Event wake_;
   base::Gauge& records_;
-  base::Gauge& bytes_;
   base::Gauge& dropped_;
   base::Counter& refused_;
   base::Counter& writes_;

@@ -33,7 +33,6 @@ Profiles::Profiles(ProfilesContext context, const base::Log& log)
       samples_(
           context_.metrics.counter("tidemark_profile_samples_total", "Samples of pods' use that went into profiles.")),
       workloads_(context_.metrics.gauge("tidemark_profile_workloads", "Workloads that have a profile.")),
-      bytes_(context_.metrics.gauge("tidemark_profile_bytes", "Memory that profiles take.")),
       turned_away_(context_.metrics.gauge("tidemark_profile_samples_turned_away",
                                           "Samples of workloads for whose profile there was no room.")),
       store_({context_.loop, context_.client, context_.client, context_.recorder, context_.metrics, context_.leadership,
@@ -75,7 +74,6 @@ void Profiles::metric_changed(const kube::NodeMetric* before, const kube::NodeMe
   samples_.add(samples);
   if (keep) store_.changed();
   workloads_.set(static_cast<double>(book_.size()));
-  bytes_.set(static_cast<double>(book_.bytes()));
   turned_away_.set(static_cast<double>(book_.turned_away()));
 }
 

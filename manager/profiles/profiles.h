@@ -62,7 +62,6 @@ class Profiles {
   std::vector<std::pair<model::PodId, const kube::Text*>> on_node_;  // scratch
   base::Counter& samples_;
   base::Gauge& workloads_;
-  base::Gauge& bytes_;
   base::Gauge& turned_away_;
   HistoryStore store_;
   net::Scope scope_;  // last: its tasks use everything above

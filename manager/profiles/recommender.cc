@@ -121,7 +121,6 @@ Recommender::Recommender(const Shared& shared, RecommenderContext context)
     : shared_(shared),
       context_(std::move(context)),
       log_(shared.log),
-      there_(shared_.metrics.gauge("tidemark_recommendations", "Recommendation objects of ours.")),
       old_(shared_.metrics.gauge("tidemark_recommendations_old",
                                  "Recommendations of workloads that run and of which nothing newer is known.")),
       foreign_count_(shared_.metrics.gauge("tidemark_recommendations_foreign",
@@ -234,7 +233,6 @@ std::vector<Recommender::Write> Recommender::writes(const Published& published, 
 
 net::Task<Result<void>> Recommender::round(bool publishes) {
   TM_CO_TRY(const Published published, co_await list_ours());
-  there_.set(static_cast<double>(published.size()));
   old_.set(static_cast<double>(std::ranges::count_if(published, [](const auto& each) { return each.second.old; })));
 
   // Decided at once, carried out after: the profiles go on meanwhile.

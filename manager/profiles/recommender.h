@@ -102,7 +102,6 @@ class Recommender {
   RecommenderContext context_;
   base::Log log_;
   Names foreign_;  // workloads whose object has another owner
-  base::Gauge& there_;
   base::Gauge& old_;
   base::Gauge& foreign_count_;
   base::Counter& errors_;

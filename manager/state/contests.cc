@@ -78,10 +78,6 @@ bool ordered_on(const kube::Node& node, std::int64_t generation, base::WallTime 
 
 }  // namespace
 
-std::string writer_of_amounts(std::string_view node_bytes) {
-  return other_writer(node_bytes, owns_amounts);
-}
-
 Contests::Contests(net::EventLoop& loop, ContestContext context, const base::Log& log, base::Registry& metrics)
     : loop_(loop), context_(std::move(context)), log_(log), metrics_(metrics), scope_(loop) {
   for (const KeptObject object : kAllKept) contested(object).set(0);  // an alert uses it

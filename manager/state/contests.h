@@ -30,9 +30,6 @@
 
 namespace tidemark::manager {
 
-// The last other writer of a batch or mid amount of the node: "koord-manager (Update)"; "" if unnamed.
-std::string writer_of_amounts(std::string_view node_bytes);
-
 enum class KeptObject : std::uint8_t { kNodeSlo, kNodeMetric, kZones, kAmounts };
 inline constexpr std::size_t kKeptObjects = 4;
 

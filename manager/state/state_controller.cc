@@ -194,7 +194,6 @@ net::Task<Result<void>> StateController::write_marks(model::NodeName name, kube:
     if (patched.error().kind == ErrorKind::kNotFound) co_return Result<void>();
     co_return std::unexpected(std::move(patched).error());
   }
-  metrics_.counter("tidemark_manager_state_writes_total", "State marks that the manager wrote onto nodes.").add();
   log_.info("state mark written",
             {{"node", name.value}, {"state", to_string(marked.label)}, {"why", changes_text(permit)}});
   co_return Result<void>();

@@ -10,6 +10,7 @@
 #include "manager/capacity/decide.h"
 #include "manager/state/contests.h"
 #include "manager/state/mark_write.h"
+#include "manager/state/other_writer.h"
 #include "manager/testing/cluster.h"
 #include "model/generation.h"
 #include "model/names.h"
@@ -442,9 +443,13 @@ TEST(OtherWriter, IsReadFromManagedFields) {
     {"manager":"koord-manager","operation":"Update","time":"2026-11-21T10:00:05Z","subresource":"status",
      "fieldsV1":{"f:status":{"f:allocatable":{"f:kubernetes.io/batch-cpu":{}}}}},
     {"manager":"tidemark","operation":"Update","time":"2026-11-21T10:00:07Z","fieldsV1":{"f:status":{"f:allocatable":{"f:kubernetes.io/batch-memory":{}}}}}]}})";
-  EXPECT_EQ(writer_of_amounts(node), "koord-manager (Update)");
-  EXPECT_EQ(writer_of_amounts(R"({"metadata":{}})"), "");
-  EXPECT_EQ(writer_of_amounts("no node"), "");
+  const auto owns_batch_cpu = [](const Json& fields) {
+    const Json* owned = fields.at("f:status", "f:allocatable");
+    return owned != nullptr && owned->member("f:kubernetes.io/batch-cpu") != nullptr;
+  };
+  EXPECT_EQ(other_writer(node, owns_batch_cpu), "koord-manager (Update)");
+  EXPECT_EQ(other_writer(R"({"metadata":{}})", owns_batch_cpu), "");
+  EXPECT_EQ(other_writer("no node", owns_batch_cpu), "");
 }
 
 TEST_F(StateTest, OrderEndsYielding) {

@@ -88,8 +88,6 @@ JobController::JobController(net::EventLoop& loop, kube::Client& client, base::L
                              std::make_shared<const JobPodObject>(std::move(pod))};
             }),
       changed_(loop),
-      running_(metrics.gauge("tidemark_runtime_jobs", "Jobs that are not over.")),
-      made_(metrics.counter("tidemark_runtime_job_pods_total", "Pods that were made for Jobs.")),
       scope_(loop) {
   jobs_.subscribe(
       [this](const kube::ObjectKey&, const KeptJob* before, const KeptJob* after) { job_changed(before, after); });
@@ -188,8 +186,6 @@ net::Task<void> JobController::run() {
       mark_later(uid, pause);
     }
     co_await keep_last_ended();
-    running_.set(
-        static_cast<double>(std::ranges::count_if(known_, [](const auto& each) { return !each.second->state.over; })));
   }
 }
 
@@ -271,7 +267,6 @@ net::Task<Result<void>> JobController::make_pod(std::shared_ptr<const JobObject>
   const auto made =
       co_await client_.create(kube::kPods, pod_of_job(*job, name, index), std::move(options), "", kCallLimit);
   if (made) {
-    made_.add();
     co_return Result<void>();
   }
   // Without an answer it is unknown whether the pod was created: wait for it, and forget it after a while.

@@ -105,8 +105,6 @@ class JobController {
   std::set<std::pair<base::WallTime, std::string>> ended_;  // Jobs that go by themselves: when they ended, their uids
   std::set<std::string> dirty_;
   net::Event changed_;
-  base::Gauge& running_;
-  base::Counter& made_;
   net::Scope scope_;  // last: its tasks use everything above
 };
 

@@ -60,10 +60,6 @@ std::optional<base::Duration> sooner(std::optional<base::Duration> a, std::optio
   return a && b ? std::min(*a, *b) : a ? a : b;
 }
 
-std::vector<double> wait_bounds() {
-  return {0.1, 0.3, 1, 3, 10, 30, 60, 300, 600, 1800, 3600, 4 * 3600, 24 * 3600};
-}
-
 }  // namespace
 
 Binder::Binder(net::EventLoop& loop, kube::Client& client, const base::Log& log, base::Registry& metrics,
@@ -208,7 +204,7 @@ std::optional<base::Duration> Binder::decide(std::vector<Bind>& binds) {
     if (const policy::single_node::QueueOutcome& outcome = plan.outcomes[i]) {
       tell.push_back({pod.uid, pod.ns, pod.name, *outcome});
     } else {
-      binds.push_back({pod.uid, pod.ns, pod.name, pod.kind, pod.created});
+      binds.push_back({pod.uid, pod.ns, pod.name, pod.kind});
     }
   }
   teller_.set(std::move(tell));
@@ -246,11 +242,6 @@ net::Task<void> Binder::bind(Bind pod) {
     metrics_
         .counter("tidemark_runtime_binds_total", "Pods that were bound to the node.", {{"component", word(pod.kind)}})
         .add();
-    const base::Duration waited = loop_.clock().wall().since_epoch - pod.created.since_epoch;
-    metrics_
-        .histogram("tidemark_runtime_pod_waited_seconds", "From a pod's creation to its bind.", wait_bounds(),
-                   {{"component", word(pod.kind)}})
-        .observe(std::max(std::chrono::duration<double>(waited).count(), 0.0));
     co_return;
   }
   metrics_

@@ -60,7 +60,6 @@ class Binder {
   struct Bind {
     std::string uid, ns, name;
     policy::single_node::WorkKind kind = policy::single_node::WorkKind::kOnline;
-    base::WallTime created;
   };
 
   Result<QueuedPod> keep(std::string_view bytes);
