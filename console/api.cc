@@ -1,4 +1,5 @@
 #include "console/api.h"
+#include "console/calendar_preview.h"
 
 #include <algorithm>
 #include <array>
@@ -179,7 +180,8 @@ net::Task<void> Api::write(net::HttpExchange& exchange, std::string_view path) {
   const bool order = post && what == "orders";
   const bool task = post && what == "tasks/end";
   const bool pool = post && what == "pool-labels";
-  if (!order && !task && !pool && !SettingsApi::takes(method, what)) {
+  const bool calendar = post && what == "calendar";
+  if (!order && !task && !pool && !calendar && !SettingsApi::takes(method, what)) {
     if (!path.starts_with(kApi)) co_return respond_method(exchange, path, "GET, HEAD");
     respond_problem(
         exchange, 404, "not-found",
@@ -201,6 +203,8 @@ net::Task<void> Api::write(net::HttpExchange& exchange, std::string_view path) {
     co_await end_task(exchange, std::move(**giver));
   } else if (pool) {
     co_await set_pool_of_nodes(exchange, std::move(**giver), parts_.settings);
+  } else if (calendar) {
+    co_await preview_calendar(exchange, parts_.view, parts_.loop.clock().wall());
   } else {
     co_await parts_.settings_api.write(exchange, std::move(what), std::move(**giver));
   }

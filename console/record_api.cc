@@ -156,13 +156,14 @@ net::Task<operate::DecisionsFound> RecordApi::find(operate::DecisionQuery query)
 net::Task<Result<std::string>> RecordApi::answer(std::string what, net::Target target) {
   if (what == "settings" || what == "settings/diff") {
     TM_CO_TRY(const auto now, co_await operate::read_revisions_now(parts_.client, settings_options()));
-    if (what == "settings") co_return settings_document(now, parts_.view);
+    if (what == "settings") co_return settings_document(now, parts_.view, target.get("pool"));
     co_return settings_diff_document(now, target.get("from"), target.get("to"), parts_.settings.config_name);
   }
   if (what == "calendar") {
     const base::WallTime now = parts_.loop.clock().wall();
     TM_CO_TRY(const base::WallTime at, time_in(target, "at", now));
-    co_return calendar_document(parts_.view, target.get("pool"), at, now);
+    if (!parts_.view.known().settings) co_return fail(ErrorKind::kUnavailable, "the settings are not read yet");
+    co_return calendar_document(parts_.view.settings(), target.get("pool"), at, now);
   }
   if (what == "platform") {
     const auto components =

@@ -31,6 +31,18 @@ void Settings::take_tidemark(const kube::ConfigMap* map) {
       }
     }
   }
+  take_tidemark_source(source);
+}
+
+std::string Settings::take_tidemark_text(std::string_view text) {
+  policy::settings::TidemarkSource source;
+  source.found = true;
+  source.text = text;
+  take_tidemark_source(source);
+  return tidemark_problem_;
+}
+
+void Settings::take_tidemark_source(const policy::settings::TidemarkSource& source) {
   policy::settings::TidemarkStep step =
       policy::settings::next_tidemark_config(tidemark_, source, zones_(source.text.value_or(std::string_view())));
   if (step.state.config) tidemark_ = std::move(step.state);

@@ -29,6 +29,8 @@ class Settings {
   // Null: the ConfigMap does not exist.
   void take_colocation(const kube::ConfigMap* map);
   void take_tidemark(const kube::ConfigMap* map);
+  // A text of the key config.yaml, as if it were stored; its problem, "" if it is good.
+  std::string take_tidemark_text(std::string_view text);
   void take_state(const kube::ConfigMap* map);
 
   const policy::waterline::TidemarkConfig& pools() const { return *tidemark_.config; }
@@ -47,6 +49,8 @@ class Settings {
   std::vector<std::string> problems() const;
 
  private:
+  void take_tidemark_source(const policy::settings::TidemarkSource& source);
+
   ZonesOf zones_;
   policy::sell::ConfigState colocation_;
   policy::settings::TidemarkState tidemark_{policy::waterline::drop_in(), std::nullopt};

@@ -276,6 +276,26 @@ TEST_F(ConsoleSettings, ChangesATextWithoutStoringIt) {
   EXPECT_EQ(stored(kTidemark, "config.yaml"), kPools);
 }
 
+TEST_F(ConsoleSettings, ShowsTheWeekOfATextThatIsNotStored) {
+  serve();
+  constexpr std::string_view kCalendar = "/api/v1/calendar";
+  const auto preview = [&](std::string_view percent) {
+    const std::string text =
+        cat("schema: 1\ncalendar: c\ncalendars:\n- name: c\n  zone: UTC\n  entries:\n"
+            "  - {name: night, cron: \"0 22 * * *\", for: 8h, cpu: ",
+            percent, "}\n");
+    return write(kCalendar, Json::object({{"pool", "default"}, {"text", Json(text)}}).dump());
+  };
+  const auto answer = preview("80");
+  ASSERT_EQ(answer.status, 200) << answer.body;
+  const Json week = body_of(answer);
+  EXPECT_EQ(week.text_at("calendar"), "c");
+  EXPECT_EQ(week.member("entries")->as_array().size(), 1u);
+  EXPECT_EQ(body_of(get(cat(kCalendar, "?pool=default"))).text_at("calendar"), "") << "the stored one has none";
+  EXPECT_EQ(body_of(preview("180")).text_at("field"), "text");
+  EXPECT_EQ(write(kCalendar, R"({"pool":"nowhere","text":"schema: 1"})").status, 404);
+}
+
 TEST_F(ConsoleSettings, WritesNothingWithoutPerson) {
   serve(false);
   EXPECT_EQ(get(kTexts).status, 200);

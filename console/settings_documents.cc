@@ -51,10 +51,11 @@ struct RevisionNodes {
   std::int64_t confirmed = 0;  // those of them that carry its hash: the manager wrote to them by it
 };
 
-std::map<std::string, RevisionNodes, std::less<>> count_nodes(const policy::settings::RolloutState& state, View& view) {
+std::map<std::string, RevisionNodes, std::less<>> count_nodes(const policy::settings::RolloutState& state, View& view,
+                                                              std::string_view pool) {
   std::map<std::string, RevisionNodes, std::less<>> counts;
   for (const auto& [name, row] : view.rows()) {
-    const kube::Node* node = view.node(name);
+    const kube::Node* node = pool.empty() || row.pool == pool ? view.node(name) : nullptr;
     if (node == nullptr) continue;
     const std::string& hash = policy::settings::in_force(state, name, view.settings().pool_of(*node).canary);
     RevisionNodes& count = counts[hash];
@@ -160,7 +161,7 @@ void write_spans(JsonWriter& json, const policy::waterline::Calendar& calendar,
 
 }  // namespace
 
-std::string settings_document(const operate::RevisionsNow& now, View& view) {
+std::string settings_document(const operate::RevisionsNow& now, View& view, std::string_view pool) {
   std::string out;
   JsonWriter json(out);
   json.begin_object();
@@ -177,8 +178,9 @@ std::string settings_document(const operate::RevisionsNow& now, View& view) {
   for (const auto& problem : view.settings().problems()) json.value(problem);
   json.end_array().end_object();
   std::map<std::string, RevisionNodes, std::less<>> counts;
-  if (now.stored.state && !now.stored.state->layers.empty()) counts = count_nodes(*now.stored.state, view);
-  json.member("nodes", static_cast<std::int64_t>(view.rows().size()));
+  if (now.stored.state && !now.stored.state->layers.empty()) counts = count_nodes(*now.stored.state, view, pool);
+  json.member("nodes", std::ranges::count_if(
+                           view.rows(), [&](const auto& each) { return pool.empty() || each.second.pool == pool; }));
   json.key("revisions").begin_array();
   for (auto revision = now.stored.book.rbegin(); revision != now.stored.book.rend(); ++revision) {
     const auto count = counts.find(revision->hash);
@@ -226,9 +228,8 @@ Result<std::string> settings_diff_document(const operate::RevisionsNow& now, std
   return out;
 }
 
-Result<std::string> calendar_document(View& view, std::string_view name, base::WallTime at, base::WallTime now) {
-  if (!view.known().settings) return fail(ErrorKind::kUnavailable, "the settings are not read yet");
-  Settings& settings = view.settings();
+Result<std::string> calendar_document(const Settings& settings, std::string_view name, base::WallTime at,
+                                      base::WallTime now) {
   const model::Pool* pool = find_pool(settings.pools(), name);
   if (pool == nullptr) return fail(ErrorKind::kNotFound, "there is no pool ", base::in_quotes(name));
   const policy::waterline::Calendar& calendar = settings.calendar_of(*pool);

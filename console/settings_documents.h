@@ -16,7 +16,8 @@
 namespace tidemark::console {
 
 // Revisions, the rollout, and for each revision its nodes: those that are to run it, and those that confirmed it.
-std::string settings_document(const operate::RevisionsNow& now, View& view);
+// `pool`: only its nodes are counted; "" counts all.
+std::string settings_document(const operate::RevisionsNow& now, View& view, std::string_view pool);
 
 // [{"configMap":…,"key":…,"diff":…}, …]
 Json changes_json(const std::vector<operate::SettingsTextChange>& changes);
@@ -26,7 +27,8 @@ Result<std::string> settings_diff_document(const operate::RevisionsNow& now, std
                                            std::string_view config_name);
 
 // The week that `at` lies in, from Monday on in the zone of the pool's calendar: the line, its spans, holidays.
-// kNotFound: there is no such pool. kUnavailable: the settings are not read yet.
-Result<std::string> calendar_document(View& view, std::string_view pool, base::WallTime at, base::WallTime now);
+// kNotFound: there is no such pool.
+Result<std::string> calendar_document(const Settings& settings, std::string_view pool, base::WallTime at,
+                                      base::WallTime now);
 
 }  // namespace tidemark::console

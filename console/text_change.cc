@@ -1,6 +1,7 @@
 #include "console/text_change.h"
 
 #include <algorithm>
+#include <iterator>
 #include <span>
 #include <utility>
 
@@ -182,22 +183,46 @@ std::string in_one_line(const Json& object) {
   return out + "}";
 }
 
-// "key: value" or "- value", each line with the indent.
-std::string block_text(const std::variant<std::string, std::size_t>& step, const Json& value, std::size_t indent) {
+using Texts = std::vector<std::string>;
+
+Texts block_lines(const Json& value);
+
+// "key: value" or "- value", in one line if it fits.
+Texts step_lines(const std::variant<std::string, std::size_t>& step, const Json& value) {
   const auto* key = std::get_if<std::string>(&step);
-  const std::string pad(indent, ' ');
+  const std::string name = key != nullptr ? base::cat(scalar(Json(*key)), ":") : std::string("-");
+  const bool nested = value.is_array() ? !value.as_array().empty() : value.is_object() && !value.as_object().empty();
+  if (!nested) return {base::cat(name, " ", scalar(value))};
   if (is_flat(value)) {
-    std::string line =
-        base::cat(pad, key != nullptr ? base::cat(scalar(Json(*key)), ":") : "-", " ", in_one_line(value));
-    if (line.size() <= kLineMax) return line + "\n";
+    std::string line = base::cat(name, " ", in_one_line(value));
+    if (line.size() <= kLineMax) return {std::move(line)};
   }
-  Json wrapped = key != nullptr ? Json::object() : Json::array({value});
-  if (key != nullptr) wrapped[*key] = value;
+  Texts out;
+  if (key != nullptr) out.push_back(name);
+  for (const std::string& line : block_lines(value)) {
+    if (key != nullptr) {
+      out.push_back(base::cat(value.is_array() ? "" : "  ", line));
+    } else {
+      out.push_back(base::cat(out.empty() ? "- " : "  ", line));
+    }
+  }
+  return out;
+}
+
+Texts block_lines(const Json& value) {
+  Texts out;
+  const auto add = [&](Texts lines) { std::ranges::move(lines, std::back_inserter(out)); };
+  if (value.is_array()) {
+    for (const Json& each : value.as_array()) add(step_lines(std::size_t{0}, each));
+  } else {
+    for (const auto& [key, each] : value.as_object()) add(step_lines(key, each));
+  }
+  return out;
+}
+
+std::string block_text(const std::variant<std::string, std::size_t>& step, const Json& value, std::size_t indent) {
   std::string out;
-  const std::string text = base::to_yaml(wrapped);
-  for (const std::string_view line : base::split(text, '\n')) {
-    if (!line.empty()) out += base::cat(pad, line, "\n");
-  }
+  for (const std::string& line : step_lines(step, value)) out += base::cat(std::string(indent, ' '), line, "\n");
   return out;
 }
 

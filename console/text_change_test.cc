@@ -64,6 +64,12 @@ TEST(TextChange, AddsAnItemBehindTheLastAndBeforeTheBlankLine) {
             with("06:00\n", "06:00\n  - {name: \"rest, days\", on: holidays, cpu: 60}\n"));
 }
 
+TEST(TextChange, AddsTheFirstItemOfAListInOneLine) {
+  const Json night = Json::object({{"name", "night"}, {"cron", "0 22 * * 5"}, {"rampUp", "30m"}});
+  EXPECT_EQ(changed({"c", 0u, "entries", 0u}, night, "c:  # all\n- name: n\n  entries: []\nd: 1  # last\n"),
+            "c:  # all\n- name: n\n  entries:\n  - {name: night, cron: \"0 22 * * 5\", rampUp: 30m}\nd: 1  # last\n");
+}
+
 TEST(TextChange, RemovesAnItem) {
   EXPECT_EQ(changed({"calendars", 0u, "entries", 0u}, std::nullopt),
             with("  - {name: night, cron: \"0 22 * * *\", for: 8h, cpu: 80}   # until March\n", ""));
@@ -74,13 +80,13 @@ TEST(TextChange, AddsAMemberToAMappingAndToTheTop) {
             with("{matchLabels: {role: web}}\n", "{matchLabels: {role: web}}\n  calendar: nights\n"));
   EXPECT_EQ(changed({"mode"}, Json("observe")), std::string(kText) + "mode: observe\n");
   EXPECT_EQ(changed({"calendars", 0u, "holidays"}, Json::object({{"days", Json::array({"2026-10-01"})}})),
-            with("06:00\n", "06:00\n  holidays:\n    days:\n    - \"2026-10-01\"\n"));
+            with("06:00\n", "06:00\n  holidays:\n    days:\n    - 2026-10-01\n"));
 }
 
 TEST(TextChange, WritesTheItemAnewIfAMemberIsInItsFirstLine) {
   EXPECT_EQ(changed({"pools", 0u, "name"}, Json("shop")),
             with("- name: web     # all of them\n  nodeSelector: {matchLabels: {role: web}}\n",
-                 "- name: shop\n  nodeSelector:\n    matchLabels:\n      role: web\n"));
+                 "- name: shop\n  nodeSelector:\n    matchLabels: {role: web}\n"));
   EXPECT_EQ(changed({"pools", 1u, "calendar"}, Json("none")),
             with("- {name: night, nodeSelector: {}}\n", "- name: night\n  nodeSelector: {}\n  calendar: none\n"));
 }

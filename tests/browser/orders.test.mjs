@@ -148,7 +148,7 @@ describe("off with proof", () => {
     await page.keyboard.press("Escape");
     await dialog(page).locator("h2").waitFor({ state: "detached" });
     const orders = page.locator(".card", { has: page.locator("h2", { hasText: "Orders" }) });
-    await orders.locator("tbody tr", { hasText: /off with eviction\s+this pool\s+8\s+✓ in force\s+\d+ s ago\s+until the next order\s+.+\s+planned work/ }).waitFor();
+    await orders.locator("tbody tr", { hasText: /off with eviction\s*this pool\s*8\s*✓ in force\s*\d+ s ago\s*until the next order.*planned work/ }).waitFor();
     await accessible(page, "the orders of a pool");
     const found = await states();
     found.name.forEach((name, i) => assert.equal(found.state[i], name.includes("web") ? "off" : "on", name));

@@ -190,7 +190,7 @@ describe("other pages", () => {
   test("the node page shows what YARN is offered and holds there, and what is unknown or contested", async () => {
     const page = await open("/nodes/database-024");
     const yarn = page.locator(".card", { has: page.locator("h2", { hasText: /^YARN$/ }) });
-    await yarn.locator("tbody tr", { hasText: "spark" }).filter({ hasText: /2\.00\s+4\.0 GiB/ }).waitFor();
+    await yarn.locator("tbody tr", { hasText: "spark" }).filter({ hasText: /2\.00\s*4\.0 GiB/ }).waitFor();
     await yarn.getByText(/another program set the total.*TM-YARN-011/).waitFor();
     assert.match(await yarn.innerText(), /database-024:45454[\s\S]*YARN containers\s+Unknown: this console was given no record/);
     await page.goto(`${origin}/nodes/database-018`);
@@ -209,6 +209,10 @@ describe("other pages", () => {
     assert.match(await page.locator(".changes").innerText(), /night \(open\)/);
     const orders = page.locator(".card", { has: page.locator("h2", { hasText: "Orders" }) });
     assert.match(await orders.locator("tbody tr").innerText(), /off\s+web-005\s+1\s+✓ in force\s+unknown\s+until the next order\s+label tidemark.io\/state/);
+    const rollout = page.locator(".card", { has: page.locator("h2", { hasText: "Roll-out of the settings" }) });
+    await rollout.getByText(/revision \d+: In force on \d+ of \d+ nodes/).first().waitFor();
+    const { nodes, revisions } = await (await fetch(`${origin}/api/v1/settings?pool=web`)).json();
+    assert.deepEqual([nodes, revisions.reduce((sum, each) => sum + each.nodes, 0)], [200, 200], "only nodes of the pool are counted");
     const day = page.locator(".card", { has: page.locator("h2", { hasText: "The last day" }) });
     await day.locator(".uplot canvas").waitFor();
     const history = await (await fetch(`${origin}/api/v1/history?pool=web`)).json();

@@ -1,11 +1,13 @@
 // The form for a calendar: entries are added, changed and deleted, and the text of the settings changes with them.
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { SettingsFault, TextChanged, TextChanges } from "@api";
+import type { CalendarWeek, SettingsFault, TextChanged, TextChanges } from "@api";
 import { send } from "./api";
 import { WEEKDAYS, draftOf, entryOf, whenText, type Draft, type Item, type Repeats } from "./calendar_entry";
 import { t, type Key } from "./i18n";
 import { Choice } from "./parts";
+import { query } from "./router";
 import { withoutPlace, type TextForm } from "./settings_edit";
+import { WeekStrip, dayIn } from "./week_strip";
 
 type Step = NonNullable<TextChanges["changes"]>[number];
 
@@ -246,10 +248,36 @@ function CalendarParts({ calendar, number, save }: { calendar: Item; number: num
   );
 }
 
+// The week as it would be with the text.
+function WeekPreview({ pool, text }: { pool: string; text: string }) {
+  const at = query.value.get("at"); // of the page: the week that it shows
+  const [week, setWeek] = useState<CalendarWeek | null>(null);
+  useEffect(() => {
+    let gone = false;
+    send<CalendarWeek>("/api/v1/calendar", { pool, text, ...(at ? { at: Number(at) } : {}) }).then(
+      (answer) => !gone && setWeek(answer),
+      () => !gone && setWeek(null), // the errors of the text are shown by the plan
+    );
+    return () => {
+      gone = true;
+    };
+  }, [pool, text, at]);
+  if (!week) return null;
+  return (
+    <section aria-label={t("weekPlanned")}>
+      <h3>
+        {t("weekPlanned")} <span class="note">{`${dayIn(week.zone, week.from)} – ${dayIn(week.zone, week.to - 1)}`}</span>
+      </h3>
+      <WeekStrip week={week} />
+    </section>
+  );
+}
+
 // `number`: the entry's; one behind the last is new. `text`: without the draft.
 type Editing = { number: number; first: Item; text: string };
 
-export function calendarForm(pool: string): TextForm {
+// `stored`: the text as it was when the edit began.
+export function calendarForm(pool: string, stored: string): TextForm {
   return function CalendarForm({ text, faults, apply }) {
     const [read, setRead] = useState<{ text: string; tree: Item } | null>(null);
     const [failure, setFailure] = useState("");
@@ -382,6 +410,7 @@ export function calendarForm(pool: string): TextForm {
               </button>
             </div>
             {editing && <EntryForm key={`${editing.number} ${opener.current}`} first={editing.first} faults={faultsAt(faults, number, editing.number)} sending={sending} save={save} cancel={cancel} />}
+            {text !== stored && <WeekPreview pool={pool} text={text} />}
             <CalendarParts key={JSON.stringify([calendar["name"], calendar["zone"], calendar["lead"], calendar["holidays"]])} calendar={calendar} number={number} save={(changes) => void change(read.text, changes)} />
           </>
         )}

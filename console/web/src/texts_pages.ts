@@ -71,6 +71,10 @@ export const pagesEn = {
   yarnHeldUnknown: "What YARN holds is unknown: its ResourceManager does not answer.",
   yarnReclaim: "To be preempted",
   yarnDrainBy: "Drained by",
+  poolRollout: "Roll-out of the settings",
+  weekPlanned: "The week with this text",
+  yarnOrders: "Orders concern all offline work of these nodes. With Observe… the offer to YARN stays as it is.",
+  yarnOrdersMany: "An order takes {n} nodes at most; use a pool.",
 };
 
 export const pagesZh: Record<keyof typeof pagesEn, string> = {
@@ -145,4 +149,8 @@ export const pagesZh: Record<keyof typeof pagesEn, string> = {
   yarnHeldUnknown: "YARN 的占用未知：其 ResourceManager 没有应答。",
   yarnReclaim: "将被抢占",
   yarnDrainBy: "排空截止",
+  poolRollout: "配置发布",
+  weekPlanned: "使用该文本的一周",
+  yarnOrders: "指令作用于这些节点的全部离线任务。观察…时提供给 YARN 的资源保持不变。",
+  yarnOrdersMany: "一条指令最多 {n} 个节点，请使用资源池。",
 };

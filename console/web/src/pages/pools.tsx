@@ -1,6 +1,6 @@
 // Pools: their water lines now, and for one pool the next seven days.
 import { useMemo, useState } from "preact/hooks";
-import type { Budgets, Line, OverrideReport, Pool, PoolDetail, PoolOrder, Pools as PoolsAnswer } from "@api";
+import type { Budgets, Line, OverrideReport, Pool, PoolDetail, PoolOrder, Pools as PoolsAnswer, SettingsNow } from "@api";
 import { useRead } from "../api";
 import { change } from "../change";
 import { age, amount, amountWithUnit, moment, number, percent, t, type Key, type Resource } from "../i18n";
@@ -253,6 +253,30 @@ function PoolOrders({ detail }: { detail: PoolDetail }) {
   );
 }
 
+// Which revision of the settings the nodes of the pool run.
+function Rollout({ pool }: { pool: string }) {
+  const { value, error } = useRead<SettingsNow>(`/api/v1/settings?${new URLSearchParams({ pool })}`, 10_000);
+  const { rollout } = value ?? { rollout: null };
+  const run = value?.revisions.filter((each) => each.nodes > 0) ?? [];
+  return (
+    <Card title={t("poolRollout")} side={<a href="/settings">{t("settings")}</a>}>
+      {error && !value && <Failure error={error} />}
+      {value && run.length === 0 && <p class="note">{t("noRevisions")}</p>}
+      {run.map((each) => (
+        <p key={each.hash}>
+          {t("revisionN", { n: each.number })}: {t("inForceOn", { n: number(each.confirmed), total: number(each.nodes) })}
+        </p>
+      ))}
+      {rollout && (
+        <p class="note">
+          {t(`rollout_${rollout.phase}` as Key)}, {age(rollout.began)}
+          {rollout.pausedSince != null && `; ${t("paused")} ${age(rollout.pausedSince)}: ${rollout.pauseText ?? ""}`}
+        </p>
+      )}
+    </Card>
+  );
+}
+
 const BREAKER_SHAPE: Record<string, string> = { closed: "✓", probation: "◷", open: "■" };
 
 // What evictions may still take of the pool, and whether they stopped it.
@@ -356,6 +380,7 @@ export function PoolPage({ name }: { name: string }) {
               <p class="note">{t("lineUnknown")}</p>
             )}
           </Card>
+          <Rollout pool={name} />
           <Day pool={name} />
           <Budget pool={name} />
         </>

@@ -3,8 +3,9 @@ import type { Yarn as YarnAnswer, YarnAmount, YarnCluster, YarnNode } from "@api
 import { useRead } from "../api";
 import { age, amount, number, t } from "../i18n";
 import { Amount, Card, Failure, Title } from "../parts";
+import { NODES_OF_ORDER_MAX, OrderButtons } from "../orders";
 import { nodePath, query, setQuery } from "../router";
-import { tick } from "../store";
+import { summary, tick } from "../store";
 import { Table, type Column } from "../table";
 
 const clusterName = (name: string) => name || t("unknown");
@@ -71,6 +72,7 @@ function nodeColumns(): Column<YarnNode>[] {
 export function Yarn() {
   const { value, error } = useRead<YarnAnswer>("/api/v1/yarn", 5000);
   tick.value;
+  const writes = summary.value?.readOnly === false;
   const chosen = query.value.get("cluster");
   const rows = value?.nodes.filter((each) => chosen === null || each.cluster === chosen) ?? [];
   return (
@@ -90,13 +92,17 @@ export function Yarn() {
               title={t("nodes")}
               side={
                 chosen !== null && (
+                 <div class="tools">
+                  {rows.length <= NODES_OF_ORDER_MAX && <OrderButtons target={{ scope: "node", nodes: rows.map((each) => each.node) }} />}
                   <button type="button" class="quiet" onClick={() => setQuery("cluster", "")}>
                     {t("allClusters")}
                   </button>
+                 </div>
                 )
               }
             >
               <p class="note count">{t("nodesCount", { n: number(rows.length) })}</p>
+              {chosen !== null && writes && <p class="note">{t(rows.length <= NODES_OF_ORDER_MAX ? "yarnOrders" : "yarnOrdersMany", { n: number(NODES_OF_ORDER_MAX) })}</p>}
               <Table label={t("nodes")} columns={nodeColumns()} rows={rows} rowKey={(each) => each.node} sort="node" />
             </Card>
           )}
