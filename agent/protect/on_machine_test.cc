@@ -262,7 +262,7 @@ class ProtectOnMachine : public ::testing::Test {
       made_up.cpu(pods.at("web").path, used_ns);
       made_up.cpu_ticks({used_ns / testing::KernelNode::kTickNs, 0, 0, 0});
       const auto& snapshot = list.snapshot();
-      sampler.set_accounts(accounts_of(*snapshot, [](const model::Task&) { return false; }));
+      sampler.set_accounts(accounts_of(*snapshot));
       guard->observe(sampler.pass(), snapshot, *groups, true);
       net::testing::run_for(loop, made_up.clock, std::chrono::seconds(1));
     }

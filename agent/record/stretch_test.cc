@@ -156,7 +156,7 @@ TEST_F(StretchTest, UsesWorstThrottling) {
   of(web).containers.resize(2);
   for (int i = 0; i < 2; ++i) {
     cpu(web, 1);
-    put(of(web).throttling, Throttling{100, 5, 0});
+    put(of(web).use.throttling, Throttling{100, 5, 0});
     put(of(web).containers[0].throttling, Throttling{100, 1, 0});
     if (i == 0) put(of(web).containers[1].throttling, Throttling{10, 4, 0});
     take();
@@ -164,7 +164,7 @@ TEST_F(StretchTest, UsesWorstThrottling) {
   }
   EXPECT_EQ(end().tasks.at(0).throttled_permille, 400);
   cpu(web, 1);
-  put(of(web).throttling, Throttling{100, 5, 0});
+  put(of(web).use.throttling, Throttling{100, 5, 0});
   take();
   EXPECT_EQ(end().tasks.at(0).throttled_permille, 50) << "a reading counts once";
 }
@@ -179,7 +179,7 @@ TEST_F(StretchTest, QuietTasksAreInWholeAndFirstLines) {
   EXPECT_EQ(line(false), 1u) << "its first";
   EXPECT_EQ(line(false), 0u);
   EXPECT_EQ(line(true), 1u);
-  put(of(web).throttling, Throttling{100, 1, 0});
+  put(of(web).use.throttling, Throttling{100, 1, 0});
   EXPECT_EQ(line(false), 1u) << "held back";
 }
 

@@ -49,7 +49,7 @@ TEST(Accounts, ContainersWithAGroupAreMeasured) {
   task->containers[1].name = "not made yet";
   TaskSnapshot tasks;
   tasks.tasks.push_back({{3, 1}, std::move(task), std::nullopt});
-  const auto accounts = accounts_of(tasks, [](const model::Task&) { return false; });
+  const auto accounts = accounts_of(tasks);
   ASSERT_EQ(accounts.size(), 1u);
   EXPECT_FALSE(accounts[0].online) << "offline by its class";
   ASSERT_EQ(accounts[0].containers.size(), 1u);
