@@ -281,7 +281,7 @@ TEST_F(ConsoleSettings, ShowsTheWeekOfATextThatIsNotStored) {
   constexpr std::string_view kCalendar = "/api/v1/calendar";
   const auto preview = [&](std::string_view percent) {
     const std::string text =
-        cat("schema: 1\ncalendar: c\ncalendars:\n- name: c\n  zone: UTC\n  entries:\n"
+        cat("schema: 1\nmode: observe\ncalendar: c\ncalendars:\n- name: c\n  zone: UTC\n  entries:\n"
             "  - {name: night, cron: \"0 22 * * *\", for: 8h, cpu: ",
             percent, "}\n");
     return write(kCalendar, Json::object({{"pool", "default"}, {"text", Json(text)}}).dump());
@@ -293,7 +293,7 @@ TEST_F(ConsoleSettings, ShowsTheWeekOfATextThatIsNotStored) {
   EXPECT_EQ(week.member("entries")->as_array().size(), 1u);
   EXPECT_EQ(body_of(get(cat(kCalendar, "?pool=default"))).text_at("calendar"), "") << "the stored one has none";
   EXPECT_EQ(body_of(preview("180")).text_at("field"), "text");
-  EXPECT_EQ(write(kCalendar, R"({"pool":"nowhere","text":"schema: 1"})").status, 404);
+  EXPECT_EQ(write(kCalendar, R"({"pool":"nowhere","text":"schema: 1\nmode: observe"})").status, 404);
 }
 
 TEST_F(ConsoleSettings, WritesNothingWithoutPerson) {

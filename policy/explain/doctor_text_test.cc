@@ -148,7 +148,7 @@ TEST(DoctorText, ShowsTasksWithoutOomScore) {
   EXPECT_NE(text.find(wanted), std::string::npos) << text;
   found.agent->strategies[0].permit = "restore";
   found.agent->oom = {};
-  const std::string shown = "ok   out of memory  not enforced (observe): the kernel goes by what each process has\n";
+  const std::string shown = "ok   out of memory  not enforced (restore): the kernel goes by what each process has\n";
   EXPECT_NE(render_text(node_findings(found)).find(shown), std::string::npos);
 }
 
