@@ -40,9 +40,9 @@ bool is_page_path(std::string_view path) {
 
 // The methods of a path of the API, as openapi.json has them; "": there is no such path.
 std::string_view methods_of(std::string_view what) {
-  constexpr std::array<std::string_view, 9> kWritten = {
-      "settings/undo", "settings/pause", "settings/resume", "settings/text-changes", "overrides",
-      "tasks/end",     "pool-labels",    "login",           "logout"};
+  constexpr std::array<std::string_view, 9> kWritten = {"settings/undo",         "settings/pause", "settings/resume",
+                                                        "settings/text-changes", "overrides",      "tasks/end",
+                                                        "pool-labels",           "login",          "logout"};
   constexpr std::array<std::string_view, 9> kRead = {"summary", "nodes",   "pools",  "offline", "problems",
                                                      "history", "session", "stream", "spark"};
   if (what == "orders" || what == "calendar") return "GET, HEAD, POST";

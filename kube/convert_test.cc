@@ -47,7 +47,8 @@ TEST_F(ConvertTest, RoundTripsTheReportOfAnAgent) {
   report.node_usage = model::Resources{{11'250}, {45 * kGi}};
   report.pods = {{"default", "web-0", {{480}, {900 * kMi}}, model::PriorityClass::kProd, model::Qos::kLs}};
   report.host_applications = {{"nginx", {{500}, {kGi}}, model::PriorityClass::kMid, model::Qos::kLs}};
-  const auto view = to_node_metric_view(metric(base::cat(R"({"metadata":{"name":"node-a"},"status":)", encode_node_metric_status(report), "}")));
+  const auto view = to_node_metric_view(
+      metric(base::cat(R"({"metadata":{"name":"node-a"},"status":)", encode_node_metric_status(report), "}")));
   EXPECT_EQ(view.update_time, report.update_time);
   EXPECT_TRUE(view.has_node_metric);
   EXPECT_EQ(view.node_usage, report.node_usage);
@@ -63,7 +64,8 @@ TEST_F(ConvertTest, RoundTripsTheReportOfAnAgent) {
   EXPECT_FALSE(view.below_zero);
   report.node_usage.reset();
   report.prod_reclaimable = model::Resources{{6'000}, {10 * kGi}};
-  const auto cold = to_node_metric_view(metric(base::cat(R"({"metadata":{"name":"node-a"},"status":)", encode_node_metric_status(report), "}")));
+  const auto cold = to_node_metric_view(
+      metric(base::cat(R"({"metadata":{"name":"node-a"},"status":)", encode_node_metric_status(report), "}")));
   EXPECT_EQ(cold.node_usage, std::nullopt);
   EXPECT_EQ(cold.prod_reclaimable, *report.prod_reclaimable);
 }

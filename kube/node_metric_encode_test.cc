@@ -113,8 +113,9 @@ void expect_read_back(const model::NodeMetricReport& report) {
   Interner interner;
   NodeMetricFields fields;
   fields.aggregated = true;
-  const auto read =
-      decode_node_metric(base::cat(R"({"metadata":{"name":"node-a"},"status":)", encode_node_metric_status(report), "}"), fields, interner);
+  const auto read = decode_node_metric(
+      base::cat(R"({"metadata":{"name":"node-a"},"status":)", encode_node_metric_status(report), "}"), fields,
+      interner);
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(read->updated, base::WallTime{std::chrono::floor<std::chrono::seconds>(report.update_time.since_epoch)});
   EXPECT_TRUE(read->has_node_metric);
