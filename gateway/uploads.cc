@@ -14,7 +14,7 @@ namespace {
 using base::cat;
 
 constexpr std::string_view kFilesPath = "/tidemark/v1/files/";
-constexpr std::size_t kPieceMax = 8 * 1024 * 1024;
+constexpr std::size_t kUploadPieceMax = 8 * 1024 * 1024;
 constexpr std::size_t kUploadNameMax = 200;
 constexpr std::size_t kDigestLength = 64;
 constexpr std::size_t kSendingMax = 64;  // files that come at the same time
@@ -134,7 +134,7 @@ bool Uploads::serves(std::string_view path) {
 }
 
 net::Task<void> Uploads::handle(net::HttpExchange& exchange) {
-  auto body = co_await exchange.body(kPieceMax);
+  auto body = co_await exchange.body(kUploadPieceMax);
   const auto target = net::parse_target(exchange.head().target);
   const std::string path = target ? target->path.substr(kFilesPath.size()) : "";
   const auto slash = path.find('/');
