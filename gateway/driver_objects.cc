@@ -124,7 +124,7 @@ Json service_port(std::string_view name, std::int64_t number) {
 }
 
 struct Ports {
-  std::int64_t driver, block_manager, ui;
+  std::int64_t driver, block_manager, ui, connect;
 };
 Ports ports_of(const SparkJob& job) {
   const auto number = [&](std::string_view key, std::int64_t otherwise) {
@@ -132,7 +132,23 @@ Ports ports_of(const SparkJob& job) {
   };
   return {number("spark.driver.port", 7078),
           number("spark.driver.blockManager.port", number("spark.blockManager.port", 7079)),
-          number("spark.ui.port", 4040)};
+          number("spark.ui.port", 4040), number("spark.connect.grpc.binding.port", 15002)};
+}
+
+// Of the image: 4.1 or newer for (4, 1).
+bool is_spark_since(const KubernetesOptions& options, std::int64_t major, std::int64_t minor) {
+  const auto parts = base::split(options.spark_version, '.');
+  const auto part = [&](std::size_t at) { return at < parts.size() ? base::parse_int(parts[at]).value_or(0) : 0; };
+  return std::pair(part(0), part(1)) >= std::pair(major, minor);
+}
+
+// The ports of container and Service, as `make` writes each of them.
+Json ports_json(const SparkJob& job, const KubernetesOptions& options, Json (*make)(std::string_view, std::int64_t)) {
+  const Ports ports = ports_of(job);
+  Json out = Json::array(
+      {make("driver-rpc-port", ports.driver), make("blockmanager", ports.block_manager), make("spark-ui", ports.ui)});
+  if (is_spark_since(options, 4, 1)) out.as_array().push_back(make("spark-connect", ports.connect));
+  return out;
 }
 
 struct Volume {
@@ -270,7 +286,8 @@ Json object_of(const std::map<std::string, std::string>& pairs) {
 }
 
 // Volumes and mounts, in the order in which spark-submit adds them.
-void add_volumes(Json& container, Json& volumes, const SparkJob& job, const DriverNames& names) {
+void add_volumes(Json& container, Json& volumes, const SparkJob& job, const DriverNames& names,
+                 const KubernetesOptions& options) {
   Json mounts = Json::array();
   auto& mount_list = mounts.as_array();
   auto& volume_list = volumes.as_array();
@@ -284,6 +301,10 @@ void add_volumes(Json& container, Json& volumes, const SparkJob& job, const Driv
     for (const auto& [key, settings] : volume_settings(job)) {
       auto volume = volume_of(key.first, key.second, settings);
       if (!volume || volume->name.starts_with("spark-local-dir-") != is_local_dir) continue;
+      if (is_spark_since(options, 4, 0)) {
+        const auto expr = settings.find("mount.subPathExpr");
+        volume->mount["subPathExpr"] = Json(expr == settings.end() ? std::string() : expr->second);
+      }
       if (is_local_dir) local_dirs += cat(local_dirs.empty() ? "" : ",", volume->mount.text_at("mountPath"));
       mount_list.push_back(std::move(volume->mount));
       volume_list.push_back(std::move(volume->source));
@@ -305,18 +326,16 @@ void add_volumes(Json& container, Json& volumes, const SparkJob& job, const Driv
 }
 
 Json pod_of(const SparkJob& job, const DriverNames& names, const KubernetesOptions& options) {
-  const Ports ports = ports_of(job);
   Json container =
       Json::object({{"args", args_of(job)},
                     {"env", env_of(job, names)},
                     {"image", driver_conf(job, "container.image", "spark.kubernetes.container.image", options.image)},
                     {"imagePullPolicy", job.conf_or("spark.kubernetes.container.image.pullPolicy", "IfNotPresent")},
                     {"name", "spark-kubernetes-driver"},
-                    {"ports", Json::array({port("driver-rpc-port", ports.driver),
-                                           port("blockmanager", ports.block_manager), port("spark-ui", ports.ui)})},
+                    {"ports", ports_json(job, options, port)},
                     {"resources", resources_of(job)}});
   Json volumes = Json::array();
-  add_volumes(container, volumes, job, names);
+  add_volumes(container, volumes, job, names, options);
   Json spec = Json::object();
   spec["containers"] = Json::array({std::move(container)});
   Json secrets = Json::array();
@@ -346,7 +365,6 @@ Json pod_of(const SparkJob& job, const DriverNames& names, const KubernetesOptio
 }
 
 Json service_of(const SparkJob& job, const DriverNames& names, const KubernetesOptions& options) {
-  const Ports ports = ports_of(job);
   Json metadata =
       Json::object({{"labels", Json::object({{"spark-app-selector", names.app_id}})}, {"name", names.service}});
   for (const auto& [key, value] : with_prefix(job, "spark.kubernetes.driver.service.label.")) {
@@ -364,9 +382,7 @@ Json service_of(const SparkJob& job, const DriverNames& names, const KubernetesO
                        {"spec", Json::object({{"clusterIP", "None"},
                                               {"ipFamilies", std::move(families)},
                                               {"ipFamilyPolicy", policy},
-                                              {"ports", Json::array({service_port("driver-rpc-port", ports.driver),
-                                                                     service_port("blockmanager", ports.block_manager),
-                                                                     service_port("spark-ui", ports.ui)})},
+                                              {"ports", ports_json(job, options, service_port)},
                                               {"selector", labels_of(job, names, options)}})}});
 }
 

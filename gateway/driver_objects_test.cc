@@ -1,4 +1,4 @@
-// The objects of a job, held against those that stock spark-submit 3.5.9 created (tests/golden/spark_submit).
+// The objects of a job, held against those that stock spark-submit 3.5.9 and 4.1.4 created (tests/golden/spark_submit).
 #include "gateway/driver_objects.h"
 
 #include <gtest/gtest.h>
@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
+#include <tuple>
 
 #include "base/testing/source_dir.h"
 #include "base/text.h"
@@ -89,13 +90,17 @@ void sort_volumes(Json& pod) {
   }
 }
 
-class DriverObjectsGolden : public ::testing::TestWithParam<std::string> {};
+// Version and case.
+class DriverObjectsGolden : public ::testing::TestWithParam<std::tuple<std::string, std::string>> {};
 
 TEST_P(DriverObjectsGolden, EqualStockSparkSubmit) {
-  const Json golden = read_json(GetParam());
-  const SparkJob job = job_of_arguments(*read_json("cases").at(GetParam()));
-  const DriverNames names = driver_names("store", 7, 1, job, options());
-  DriverObjects ours = driver_objects(job, names, options(), 1);
+  const auto& [version, name] = GetParam();
+  const Json golden = read_json(base::cat(version, "/", name));
+  const SparkJob job = job_of_arguments(*read_json("cases").at(name));
+  KubernetesOptions of_version = options();
+  of_version.spark_version = version;
+  const DriverNames names = driver_names("store", 7, 1, job, of_version);
+  DriverObjects ours = driver_objects(job, names, of_version, 1);
   ours.config_map["metadata"]["ownerReferences"] = owned_by(names.pod, "11111111-2222-3333-4444-555555555555");
   ours.service["metadata"]["ownerReferences"] = owned_by(names.pod, "11111111-2222-3333-4444-555555555555");
 
@@ -135,8 +140,12 @@ TEST_P(DriverObjectsGolden, EqualStockSparkSubmit) {
   same(ours.config_map, their_config);
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, DriverObjectsGolden, ::testing::Values("plain", "sized", "python", "mounts"),
-                         [](const auto& each) { return each.param; });
+INSTANTIATE_TEST_SUITE_P(Cases, DriverObjectsGolden,
+                         ::testing::Combine(::testing::Values("3.5.9", "4.1.4"),
+                                            ::testing::Values("plain", "sized", "python", "mounts")),
+                         [](const auto& each) {
+                           return base::cat(std::get<1>(each.param), "_", std::get<0>(each.param).substr(0, 1));
+                         });
 
 SparkJob small_job() {
   SparkJob job;

@@ -1,7 +1,7 @@
 """Records the objects that stock spark-submit creates on Kubernetes: record.py SPARK_HOME/jars [NAME...]
 
 It starts a recording API server on loopback and runs org.apache.spark.deploy.SparkSubmit once for each case of cases.json. It writes
-the objects of each case to NAME.json: ConfigMap, Pod, Service, in this order.
+the objects of each case to VERSION/NAME.json: ConfigMap, Pod, Service, in this order.
 """
 
 import json
@@ -74,9 +74,11 @@ def record(jars: Path, arguments: list[str]) -> list[dict]:
 
 def main() -> None:
     jars, wanted = Path(sys.argv[1]), sys.argv[2:]
+    version = next(jars.glob("spark-core_*.jar")).stem.rsplit("-", 1)[1]
+    (HERE / version).mkdir(exist_ok=True)
     for name, arguments in json.loads((HERE / "cases.json").read_text()).items():
         if not wanted or name in wanted:
-            (HERE / f"{name}.json").write_text(json.dumps(record(jars, arguments), indent=1) + "\n")
+            (HERE / version / f"{name}.json").write_text(json.dumps(record(jars, arguments), indent=1) + "\n")
             print(name)
 
 
