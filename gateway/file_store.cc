@@ -79,7 +79,7 @@ class FolderStore final : public FileStore {
     return run<StoredFile>([full = full_path(path)]() -> Result<StoredFile> {
       struct stat status{};
       if (stat(full.c_str(), &status) != 0) return failed("read", full, errno);
-      return StoredFile{"", status.st_size, modified_ms(status)};
+      return StoredFile{"", S_ISDIR(status.st_mode), status.st_size, modified_ms(status)};
     });
   }
   net::Task<Result<std::vector<StoredFile>>> list(std::string folder) override {
@@ -89,7 +89,7 @@ class FolderStore final : public FileStore {
       for (fs::directory_iterator at(full, error), end; !error && at != end; at.increment(error)) {
         struct stat status{};
         if (stat(at->path().c_str(), &status) != 0) continue;
-        out.push_back({at->path().filename().string(), status.st_size, modified_ms(status)});
+        out.push_back({at->path().filename().string(), S_ISDIR(status.st_mode), status.st_size, modified_ms(status)});
       }
       if (error && error.value() != ENOENT) return failed("list", full, error.value());
       return out;
@@ -153,14 +153,14 @@ class HdfsStore final : public FileStore {
   }
   net::Task<Result<StoredFile>> status(std::string path) override {
     TM_CO_TRY(const auto file, co_await hdfs_.status(full_path(path), kHdfsLimit));
-    co_return StoredFile{"", file.bytes, file.modified_ms};
+    co_return StoredFile{"", file.folder, file.bytes, file.modified_ms};
   }
   net::Task<Result<std::vector<StoredFile>>> list(std::string folder) override {
     std::vector<StoredFile> out;
     const auto files = co_await hdfs_.list(full_path(folder), kHdfsLimit);
     if (!files && files.error().kind == ErrorKind::kNotFound) co_return out;
     if (!files) co_return fail(files.error());
-    for (const auto& file : *files) out.push_back({file.name, file.bytes, file.modified_ms});
+    for (const auto& file : *files) out.push_back({file.name, file.folder, file.bytes, file.modified_ms});
     co_return out;
   }
   net::Task<Result<void>> rename(std::string from, std::string to) override {

@@ -15,6 +15,7 @@ namespace tidemark::gateway {
 
 struct StoredFile {
   std::string name;
+  bool folder = false;
   std::int64_t bytes = 0;
   std::int64_t modified_ms = 0;  // since 1970
 };

@@ -13,6 +13,7 @@
 #include "gateway/kyuubi.h"
 #include "gateway/live_signals.h"
 #include "gateway/livy.h"
+#include "gateway/output_check.h"
 #include "gateway/routes.h"
 #include "gateway/run_api.h"
 #include "gateway/spark_application.h"
@@ -68,11 +69,14 @@ class RunningGateway final : public Gateway {
         routes_(std::move(parts.routes)),
         audit_(std::move(rim.audit)),
         runs_(loop, *store_, log_, random.fork(), options.runs),
+        outputs_(loop, hdfs_access(rim, options)),
         uploads_(loop, log_, std::move(parts.uploads), options.uploads_keep),
         scope_(loop) {
     if (authentication_) {
       runs_.limit([this](std::string_view business) { return authentication_->rules()->quota_of(business); });
     }
+    runs_.check_outputs(
+        [this](SparkJob job, base::WallTime created) { return outputs_.begun(std::move(job), created); });
     if (routes_) {
       routes_->follow([this](policy::route::RouteRules rules) { runs_.set_rules(std::move(rules)); });
     }
@@ -269,6 +273,7 @@ class RunningGateway final : public Gateway {
   std::unique_ptr<KubernetesSide> kubernetes_;
   std::unique_ptr<YarnSide> yarn_;
   Runs runs_;
+  OutputCheck outputs_;
   Uploads uploads_;
   bool ready_ = false;
   bool tls_ = false;

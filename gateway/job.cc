@@ -14,6 +14,7 @@ constexpr std::int64_t kMemoryMibMax = std::int64_t{1} << 40;
 constexpr std::size_t kClassNameMax = 63;  // of a label of Kubernetes
 constexpr std::string_view kDeployMode = "spark.submit.deployMode";
 constexpr std::string_view kMaster = "spark.master";
+constexpr std::string_view kCommitterVersion = "spark.hadoop.mapreduce.fileoutputcommitter.algorithm.version";
 
 // A word such as --jars=a:b has none: spark-submit would take it for an option.
 bool has_scheme(std::string_view path) {
@@ -47,7 +48,39 @@ Json array_of(const std::vector<std::string>& texts) {
   return Json(std::move(out));
 }
 
+Result<void> check_rerun(const SparkJob& job) {
+  const auto safe = job.conf_or(kRerunSafeConf, "false");
+  if (safe == kBeforeCommit) {
+    const auto outputs = outputs_of(job);
+    if (outputs.empty()) {
+      return fail(ErrorKind::kInvalid, kRerunSafeConf, ": ", safe, " needs the paths that the job writes in ",
+                  kOutputsConf);
+    }
+    for (const std::string& path : outputs) {
+      if (path.starts_with("hdfs://") || path.starts_with(base::cat(kFileScheme, "/"))) continue;
+      return fail(ErrorKind::kInvalid, kOutputsConf, ": ", base::in_quotes(path),
+                  " is neither hdfs://... nor file:///...: the gateway cannot see what is committed");
+    }
+  } else if (safe == "true" && job.conf_or(kCommitterVersion, "1") == "2") {
+    return fail(ErrorKind::kInvalid, kRerunSafeConf, ": with ", kCommitterVersion,
+                "=2 each task puts its files into the output, and a second attempt adds to them; use version 1 or ",
+                kBeforeCommit);
+  } else if (safe != "true" && safe != "false") {
+    return fail(ErrorKind::kInvalid, kRerunSafeConf, ": use true, false or ", kBeforeCommit, ", found ",
+                base::in_quotes(safe));
+  }
+  return {};
+}
+
 }  // namespace
+
+std::vector<std::string> outputs_of(const SparkJob& job) {
+  std::vector<std::string> out;
+  for (const auto path : base::split(job.conf_or(kOutputsConf, ""), ',')) {
+    if (const auto trimmed = base::trim(path); !trimmed.empty()) out.emplace_back(trimmed);
+  }
+  return out;
+}
 
 bool SparkJob::is_python() const {
   return file.ends_with(".py");
@@ -121,9 +154,7 @@ Result<SparkJob> checked(SparkJob job) {
   if (const auto side = job.conf_or(kSideConf, ""); !side.empty() && side != "kubernetes" && side != "yarn") {
     return fail(ErrorKind::kInvalid, kSideConf, ": unknown side ", base::in_quotes(side), "; use kubernetes or yarn");
   }
-  if (const auto safe = job.conf_or(kRerunSafeConf, "false"); safe != "true" && safe != "false") {
-    return fail(ErrorKind::kInvalid, kRerunSafeConf, ": use true or false, found ", base::in_quotes(safe));
-  }
+  TM_TRY_VOID(check_rerun(job));
   if (const auto name = job.conf_or(kClassConf, kDefaultClass); !is_class_name(name)) {
     return fail(ErrorKind::kInvalid, kClassConf, ": lower-case letters, digits and - are expected, found ",
                 base::in_quotes(name));

@@ -29,8 +29,12 @@ struct SparkJob {
 };
 
 // Our own properties of a job. They are not passed to Spark.
-inline constexpr std::string_view kSideConf = "spark.tidemark.side";            // kubernetes or yarn: a pin
-inline constexpr std::string_view kRerunSafeConf = "spark.tidemark.rerunSafe";  // true: the run may move
+inline constexpr std::string_view kSideConf = "spark.tidemark.side";  // kubernetes or yarn: a pin
+// Whether a run that has started may move: true, false, or only before its outputs have files of it (output_check.h).
+inline constexpr std::string_view kRerunSafeConf = "spark.tidemark.rerunSafe";
+inline constexpr std::string_view kBeforeCommit = "before-commit";
+inline constexpr std::string_view kOutputsConf = "spark.tidemark.outputs";  // paths, with commas
+inline constexpr std::string_view kFileScheme = "file://";
 inline constexpr std::string_view kBusinessConf = "spark.tidemark.business";
 // On a run that compares the outputs of both sides of a job: the name of the job. If the run fails, the job gets no
 // place at Kubernetes until a comparison succeeds.
@@ -44,6 +48,8 @@ Result<SparkJob> checked(SparkJob job);
 
 Json to_json(const SparkJob& job);
 Result<SparkJob> job_of(const Json& json);  // as to_json() wrote it
+
+std::vector<std::string> outputs_of(const SparkJob& job);
 
 // The cores that the job may use at most: of the driver and of all executors. nullopt: it has no limit, because it
 // allocates executors as it needs them.

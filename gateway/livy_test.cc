@@ -87,6 +87,15 @@ TEST_F(LivyTest, RefusesByName) {
                   .contains("spark.master is not supported"));
   EXPECT_TRUE(refused(R"({"file":"local:///x.jar","className":"X","driverMemory":"big"})")
                   .contains("spark.driver.memory: invalid size"));
+  EXPECT_TRUE(refused(R"({"file":"local:///x.jar","className":"X","conf":{"spark.tidemark.rerunSafe":"true",)"
+                      R"("spark.hadoop.mapreduce.fileoutputcommitter.algorithm.version":"2"}})")
+                  .contains("use version 1"));
+  EXPECT_TRUE(
+      refused(R"({"file":"local:///x.jar","className":"X","conf":{"spark.tidemark.rerunSafe":"before-commit"}})")
+          .contains("needs the paths that the job writes"));
+  EXPECT_TRUE(refused(R"({"file":"local:///x.jar","className":"X","conf":{"spark.tidemark.rerunSafe":"before-commit",)"
+                      R"("spark.tidemark.outputs":"hdfs:///a, s3a://b/c"}})")
+                  .contains("\"s3a://b/c\" is neither"));
   EXPECT_TRUE(refused(R"({"file":"local:///x.jar","className":"X","heartbeat":1})").contains("unknown field"));
   EXPECT_TRUE(refused("[").contains("Rejected"));
 }

@@ -414,7 +414,8 @@ RouteInput Runs::input_of(const Record& record) const {
 RunFacts Runs::facts_of(const Live& live) const {
   const Record& record = live.record;
   RunFacts facts;
-  facts.rerun_safe = record.job.conf_or(kRerunSafeConf, "") == "true";
+  const auto safe = record.job.conf_or(kRerunSafeConf, "");
+  facts.rerun_safe = safe == "true" || (safe == kBeforeCommit && begun_outputs_ != nullptr);
   if (!record.run.attempts.empty()) {
     const Side side = other(record.run.attempts.back().side);
     const SideClient* rest = sides_[static_cast<std::size_t>(side)];
@@ -592,11 +593,21 @@ net::Task<Runs::Outcome> Runs::perform(Live& live) {
     case Effect::kStop:
       co_return co_await stop(live);
     case Effect::kRelease: {
-      co_await update_log(record);            // before the pod of the driver may go
-      const RunFacts facts = facts_of(live);  // once: the rules may change during the release
+      co_await update_log(record);      // before the pod of the driver may go
+      RunFacts facts = facts_of(live);  // once: the rules may change during the release
+      std::string message = record.message;
+      // The driver is gone, so no commit begins after this.
+      if (record.job.conf_or(kRerunSafeConf, "") == kBeforeCommit && will_move(record.run, facts)) {
+        const auto begun = co_await begun_outputs_(record.job, record.created);
+        if (!begun) co_return Outcome{std::nullopt, cat("cannot read the outputs of the job: ", begun.error().message)};
+        facts.rerun_safe = begun->empty();
+        if (!will_move(record.run, facts)) {
+          message = cat("does not move: it has begun to commit ", base::join(*begun, ", "));
+        }
+      }
       const auto released = co_await side->release(record, will_move(record.run, facts));
       if (!released) co_return Outcome{std::nullopt, released.error().message};
-      co_return Outcome{on_released(record.run, facts, loop_.clock().wall()), record.message};
+      co_return Outcome{on_released(record.run, facts, loop_.clock().wall()), std::move(message)};
     }
     case Effect::kNone:
     case Effect::kRoute:

@@ -57,6 +57,10 @@ class Runs {
   void limit(std::function<policy::route::Quota(std::string_view business)> quota_of) {
     quota_of_ = std::move(quota_of);
   }
+  // The outputs with files of the first attempt (output_check.h). Without this call a run that declares before-commit
+  // does not move.
+  using BegunOutputs = std::function<net::Task<Result<std::vector<std::string>>>(SparkJob job, base::WallTime created)>;
+  void check_outputs(BegunOutputs begun) { begun_outputs_ = std::move(begun); }
   // Reads the runs that are not final, and drives them.
   net::Task<Result<void>> resume();
 
@@ -150,6 +154,7 @@ class Runs {
   Sides sides_{};
   const LiveSignals* signals_ = nullptr;
   std::function<policy::route::Quota(std::string_view business)> quota_of_;
+  BegunOutputs begun_outputs_;
   std::map<std::int64_t, std::shared_ptr<Live>> live_;
   std::set<std::int64_t> want_place_;  // runs that too many waiting drivers keep from Kubernetes
   std::map<std::string, std::int64_t, std::less<>> arriving_;  // runs that are being stored, by business

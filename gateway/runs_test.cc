@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <random>
 
+#include "gateway/output_check.h"
 #include "gateway/testing/world.h"
 
 namespace tidemark::gateway {
@@ -282,6 +285,43 @@ TEST_F(RunsTest, RunThatIsNotSafeDoesNotMove) {
   end_driver(pod_name(id), 143, R"("reason":"Evicted",)");
   EXPECT_EQ(result(id), EndClass::kInfrastructure);
   EXPECT_TRUE(rm->apps.empty());
+}
+
+// The first attempt left a file of a task below _temporary; its commit puts it into the output.
+TEST_F(RunsTest, RunMovesBeforeItsCommitOnly) {
+  namespace fs = std::filesystem;
+  const OutputCheck outputs(loop, {});
+  const auto move = [&](const std::string& file) {
+    runs->check_outputs([&](SparkJob job, base::WallTime) { return outputs.begun(std::move(job), base::WallTime{}); });
+    const fs::path place = fs::path(folder) / base::cat("out-", file.size());
+    fs::create_directories((place / file).parent_path());
+    std::ofstream(place / file) << "row";
+    const auto id = submit(job({{"spark.tidemark.rerunSafe", "before-commit"},
+                                {"spark.tidemark.outputs", base::cat("file://", place.string())}}));
+    EXPECT_TRUE(reaches(id, Phase::kSubmitted)) << lines;
+    end_driver(pod_name(id), 143, R"("reason":"Evicted",)");
+    EXPECT_TRUE(until([&] { return record(id).run.attempts.size() == 2 || record(id).run.phase == Phase::kDone; }));
+    return id;
+  };
+  EXPECT_EQ(record(move("_temporary/0/task_1/part-0")).run.attempts.size(), 2U) << lines;
+  const auto begun = move("p=1/part-0");
+  EXPECT_EQ(record(begun).run.attempts.size(), 1U);
+  EXPECT_TRUE(record(begun).message.starts_with("does not move: it has begun to commit file://")) << lines;
+}
+
+TEST_F(RunsTest, RunWaitsToMoveWhileItsOutputsCannotBeRead) {
+  bool away = true;
+  runs->check_outputs([&](SparkJob, base::WallTime) -> net::Task<Result<std::vector<std::string>>> {
+    if (away) co_return fail(ErrorKind::kUnavailable, "no NameNode answers");
+    co_return std::vector<std::string>();
+  });
+  const auto id = submit(job({{"spark.tidemark.rerunSafe", "before-commit"}, {"spark.tidemark.outputs", "hdfs:///o"}}));
+  ASSERT_TRUE(reaches(id, Phase::kSubmitted));
+  end_driver(pod_name(id), 143, R"("reason":"Evicted",)");
+  ASSERT_TRUE(until([&] { return record(id).message.contains("no NameNode answers"); })) << lines;
+  EXPECT_EQ(record(id).run.attempts.size(), 1U);
+  away = false;
+  EXPECT_TRUE(until([&] { return record(id).run.attempts.size() == 2; })) << lines;
 }
 
 TEST_F(RunsTest, CancelRemovesThePodAndALaterOne) {
