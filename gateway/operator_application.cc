@@ -60,6 +60,10 @@ void read_metadata(JsonReader& json, SparkApplicationState& out) {
       json.string(out.uid);
     } else if (key == "resourceVersion") {
       json.string(out.meta.resource_version);
+    } else if (key == "creationTimestamp") {
+      std::string text;
+      json.string(text);
+      if (const auto time = base::parse_rfc3339(text)) out.created = *time;
     } else if (key == "deletionTimestamp") {
       std::string text;
       json.string(text);

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/result.h"
 #include "gateway/driver_objects.h"
@@ -36,6 +37,7 @@ struct SparkApplicationState {
     std::string name;
     std::string resource_version;
   } meta;
+  base::WallTime created;
   std::string uid;
   std::string run;  // label tidemark.io/run
   std::int64_t attempt = 0;

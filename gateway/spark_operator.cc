@@ -14,6 +14,8 @@ using namespace policy::route;
 
 constexpr std::size_t kObjectsBytesMax = std::size_t{32} * 1024 * 1024;
 constexpr base::Duration kObjectAgeMax = std::chrono::minutes(3);  // beyond this age the watch may hide an end
+// Beyond this age of an object without a state, the operator is away.
+constexpr base::Duration kSubmissionMax = std::chrono::minutes(5);
 constexpr std::int64_t kKeepAfterEndS = 24 * 3600;
 
 kube::InformerConfig objects_config() {
@@ -113,6 +115,11 @@ net::Task<Result<void>> SparkOperator::remove(DriverNames names) {
 }
 
 net::Task<Result<void>> SparkOperator::release(DriverNames names) {
+  TM_CO_TRY(const auto there, co_await read(names.ns, application_name(names)));
+  const bool submits = there && !there->deleted && there->state.empty();
+  if (submits && loop_.clock().wall() - there->created < kSubmissionMax) {
+    co_return fail(ErrorKind::kUnavailable, "Spark Operator still submits the run");
+  }
   co_return co_await remove_finalizer(client_, kSparkApplications, names.ns, application_name(names),
                                       Json::object({{"timeToLiveSeconds", kKeepAfterEndS}}));
 }

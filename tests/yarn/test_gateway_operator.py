@@ -91,7 +91,7 @@ class Operator(GatewayCase):
         self.assertIn("way: spark-operator", explained.stdout + explained.stderr)
 
     def test_a_driver_that_is_evicted_goes_on_at_yarn(self):
-        number = self.post(**{"spark.tidemark.rerunSafe": "true"})
+        number = self.post(**KUBERNETES, **{"spark.tidemark.rerunSafe": "true"})
         pod = self.wait_driver()
         self.set_status(pod, RUNNING)
         self.wait_state(number, "running")
