@@ -122,7 +122,7 @@ describe("an edit", () => {
 
     const { revisions } = await api("settings");
     const earlier = revisions[1].number;
-    await page.getByRole("button", { name: `Undo to revision ${earlier}…` }).click();
+    await page.locator("table").getByRole("button", { name: `Undo to revision ${earlier}…` }).click();
     await dialog(page).getByRole("heading", { name: `Restore revision ${earlier}` }).waitFor();
     await dialog(page).getByRole("button", { name: "Next" }).click();
     await dialog(page).getByRole("alert").filter({ hasText: "reason" }).waitFor();

@@ -124,14 +124,18 @@ function EntryForm(props: { first: Item; faults: SettingsFault[]; sending: boole
           {field("rampDown", "rampDown", "text", { placeholder: "30m" })}
           {field("priority", "priority", "number")}
         </div>
-        <ul class="faults" id={`${ids}-faults`} role="alert">
-          {props.faults.map((each) => (
-            <li key={each.detail}>
-              {memberOf(each) && <code>{memberOf(each)}: </code>}
-              {withoutPlace(each)}
-            </li>
-          ))}
-        </ul>
+        <div role="alert" id={`${ids}-faults`}>
+          {props.faults.length > 0 && (
+            <ul class="faults">
+              {props.faults.map((each) => (
+                <li key={each.detail}>
+                  {memberOf(each) && <code>{memberOf(each)}: </code>}
+                  {withoutPlace(each)}
+                </li>
+              ))}
+            </ul>
+          )}
+        </div>
         <div class="buttons">
           <button type="button" class="quiet" onClick={props.cancel}>
             {t("cancel")}
