@@ -270,8 +270,8 @@ describe("the calendar of a pool", () => {
     assert.match(await entries(page).innerText(), /night\s+window\s+22:00–07:00, Fri\s+all days\s+80 %/);
     assert.equal(await yaml(), before, "a plan writes nothing");
     const planned = page.getByRole("region", { name: "The week with this text" });
-    await planned.locator(".span-open").first().waitFor();
-    assert.equal(await page.locator(".day .span-open").count(), await planned.locator(".span-open").count(), "the stored week has no window yet");
+    await planned.locator(".day .span-open").first().waitFor();
+    assert.equal(await page.locator(".day .span-open").count(), await planned.locator(".day .span-open").count(), "the stored week has no window yet");
     await screenshot(page, "calendar-plan");
     await accessible(page, "the plan of an entry");
     await reason(page, "more at night");

@@ -1,8 +1,9 @@
 // Small parts that several pages use.
 import type { ComponentChildren } from "preact";
-import { useId } from "preact/hooks";
+import { useEffect, useId, useRef } from "preact/hooks";
 import type { NodeRow, NodeState, Report } from "@api";
 import { amount, amountWithUnit, percent, t, type Key, type Resource } from "./i18n";
+import { focusOpened } from "./router";
 
 const STATE_SHAPE: Record<NodeState, string> = { on: "●", observe: "◇", draining: "▼", off: "■" };
 
@@ -137,7 +138,13 @@ export function Words({ text }: { text: string }) {
 
 // A heading that takes the focus when a page opens.
 export function Title({ children }: { children: ComponentChildren }) {
-  return <h1 tabIndex={-1}>{children}</h1>;
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => focusOpened(heading.current!), []);
+  return (
+    <h1 tabIndex={-1} ref={heading}>
+      {children}
+    </h1>
+  );
 }
 
 // Keys of the page have no meaning while a dialog is open.

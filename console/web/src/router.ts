@@ -22,8 +22,17 @@ function follow() {
   query.value = new URLSearchParams(location.search);
 }
 
+// go() opened a page, and its heading is not there yet: the code of the page may have to load.
+let awaitsHeading = false;
+export function focusOpened(heading: HTMLElement) {
+  if (!awaitsHeading) return;
+  awaitsHeading = false;
+  heading.focus();
+}
+
 export function go(to: string) {
   if (to === location.pathname + location.search) return;
+  awaitsHeading = true;
   history.pushState(null, "", to);
   follow();
   window.scrollTo(0, 0);
