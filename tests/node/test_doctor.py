@@ -69,7 +69,7 @@ class Doctor(OnARealNode):
         self.assertIn("cpuManagerPolicy none", self.of(told, "cpuManager")["found"])
         self.assertEqual("as intended", self.of(told, "files")["found"])
         self.see_trials(told)
-        self.assertEqual("not enforced (restore): the kernel goes by what each process has", self.of(told, "oomOrder")["found"], "nobody asked for it")
+        self.assertEqual("not enforced (restore): the kernel goes by what each process has", self.of(told, "oomOrder")["found"], "no setting enforces it")
         self.assertIn("/plain", self.of(told, "requests")["found"], "it is held with offline work")
         measures = self.of(told, "measures")["found"]
         self.assertIn("run queue" + ("" if Path("/proc/self/schedstat").exists() else ": not here"), measures)
