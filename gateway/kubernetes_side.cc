@@ -501,8 +501,8 @@ net::Task<Result<void>> KubernetesSide::remove_templates(const DriverNames& name
   co_return Result<void>();
 }
 
-net::Task<Result<void>> KubernetesSide::remove_executors(std::string ns, std::string app_id) {
-  const std::string selector = cat("spark-role=executor,spark-app-selector=", app_id);
+net::Task<Result<void>> KubernetesSide::remove_executors(std::string ns, std::string of) {
+  const std::string selector = cat("spark-role=executor,", of);
   TM_CO_TRY(const auto left, co_await names_of_objects(client_, kube::kPods, ns, selector));
   for (const std::string& name : left) {
     auto removed = co_await client_.remove(kube::kPods, name, "", in(ns), kCallLimit);
@@ -519,7 +519,13 @@ net::Task<Result<void>> KubernetesSide::release(const Record& record, bool moves
   const bool frees_name = !pod || pod->driver.deleted;
   const Way way = record.run.attempts.back().way;
   if (moves || frees_name) TM_CO_TRY_VOID(co_await fence(names));
-  if (moves) TM_CO_TRY_VOID(co_await remove_executors(names.ns, pod ? pod->app_id : names.app_id));
+  if (moves) {
+    // Spark Operator's spark-submit makes the id of the application, and only the pod of the driver has it.
+    const bool id_is_lost = !pod && way == Way::kSparkOperator;
+    const std::string of = id_is_lost ? cat(kRunLabel, "=", names.run, ",", kAttemptLabel, "=", names.attempt)
+                                      : cat("spark-app-selector=", pod ? pod->app_id : names.app_id);
+    TM_CO_TRY_VOID(co_await remove_executors(names.ns, of));
+  }
   if (!pod && way == Way::kSparkSubmit) TM_CO_TRY_VOID(co_await remove_templates(names));
   disrupted_.erase(record.id);
   TM_CO_TRY_VOID(co_await remove_finalizer(client_, kube::kPods, names.ns, names.pod));

@@ -66,7 +66,7 @@ class KubernetesSide final : public SideClient {
   net::Task<Result<void>> fence(const DriverNames& names);
   net::Task<void> remove_old_fences();
   net::Task<Result<void>> remove_fences_before(std::string ns, base::WallTime time);
-  net::Task<Result<void>> remove_executors(std::string ns, std::string app_id);
+  net::Task<Result<void>> remove_executors(std::string ns, std::string of);  // labels
   net::Task<Result<DriverObjects>> objects_of(const Record& record, const DriverNames& names);
   net::Task<Submission> create_pod(const DriverNames& names, std::string body, std::string& uid);
   net::Task<Submission> create_application(const Record& record, const DriverNames& names);
