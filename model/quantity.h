@@ -10,7 +10,7 @@
 //   - What is finer than a nano unit becomes a nano unit; only BinarySI is capped at 2^63−1.
 //   - A decimal of 10^21 and more prints without its suffix ("1000E" prints "1"): there is no suffix for it.
 //   - to_string() of a value just parsed may be the text it came from ("+1", "1.500"); canonical() never is.
-//   - value() and milli_value() of what does not fit are 0 or wrap around. Use the saturating conversions of
+//   - value() and scaled_value() of what does not fit are 0 or wrap around. Use the saturating conversions of
 //     model/resources.h for anything that must not go wild.
 #pragma once
 
@@ -50,8 +50,7 @@ class Quantity {
   std::string to_string() const;
   std::string canonical() const;
 
-  std::int64_t value() const { return scaled_value(0); }         // whole units
-  std::int64_t milli_value() const { return scaled_value(-3); }  // thousandths
+  std::int64_t value() const { return scaled_value(0); }  // whole units
   // This amount in units of 10^scale. Rounded up: away from zero if the value fits in 64 bits, otherwise towards
   // +infinity (Go's two representations differ here).
   std::int64_t scaled_value(int scale) const;

@@ -53,7 +53,7 @@ TEST(QuantityGolden, ReadsComparesRoundsAndPrintsLikeKubernetes) {
     EXPECT_EQ(parsed->to_string(), row[2]) << row[0];
     EXPECT_EQ(parsed->canonical(), row[3]) << row[0];
     EXPECT_EQ(base::cat(parsed->value()), row[4]) << row[0];
-    EXPECT_EQ(base::cat(parsed->milli_value()), row[5]) << row[0];
+    EXPECT_EQ(base::cat(parsed->scaled_value(-3)), row[5]) << row[0];
     EXPECT_EQ(base::cat(order(*parsed, previous)), row[6]) << row[0] << " against " << previous.to_string();
     previous = *parsed;
   }
@@ -167,7 +167,7 @@ TEST(Quantity, TextsPastTheLimitsAreRefused) {
 
 TEST(Quantity, SaturatesWhereKubernetesWraps) {
   const auto max = std::numeric_limits<std::int64_t>::max();
-  EXPECT_EQ(must("100Ei").milli_value(), -1000);  // Go's wrap-around, kept
+  EXPECT_EQ(must("100Ei").scaled_value(-3), -1000);  // Go's wrap-around, kept
   EXPECT_EQ(must("100Ei").scaled_value_saturated(-3), max);
   EXPECT_EQ(must("100E").value(), 0);
   EXPECT_EQ(must("100E").scaled_value_saturated(0), max);

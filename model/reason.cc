@@ -418,7 +418,6 @@ constexpr ReasonInfo kReasons[] = {
                "the use of the workload's pods in the last days, plus a margin"},
     ReasonInfo{Reason::kRecommendTooEarly, "TM-RECOMMEND-002", "the history of the workload is too short"},
     ReasonInfo{Reason::kRecommendDiffers, "TM-RECOMMEND-003", "the object differs from the profile"},
-    ReasonInfo{Reason::kRecommendRight, "TM-RECOMMEND-004", "the object nearly matches the profile"},
     ReasonInfo{Reason::kRecommendForeign, "TM-RECOMMEND-005",
                "an object of this name has another owner; it is left alone"},
     ReasonInfo{Reason::kRecommendGone, "TM-RECOMMEND-006", "the workload was not seen for days"},
@@ -483,9 +482,7 @@ constexpr ReasonInfo kReasons[] = {
                "another writer keeps changing this file: it is left alone for a while"},
     ReasonInfo{Reason::kAgentRepaired, "TM-AGENT-009", "another writer changed this file: it was set again"},
     ReasonInfo{Reason::kAgentPutBack, "TM-AGENT-010", "restored to the value before the first write"},
-    ReasonInfo{Reason::kAgentKeptForTasks, "TM-AGENT-011", "not loosened: offline work still runs in the cgroup"},
     ReasonInfo{Reason::kAgentNotOurs, "TM-AGENT-012", "not restored: another writer changed it since"},
-    ReasonInfo{Reason::kAgentGroupGone, "TM-AGENT-013", "the cgroup is gone, and its values with it"},
     // TM-EVICT (evictions.md): Which offline tasks an agent evicts, when and how.
     ReasonInfo{Reason::kEvictMemoryLine, "TM-EVICT-001", "the node's memory use is above the eviction threshold"},
     ReasonInfo{Reason::kEvictCpuLine, "TM-EVICT-002", "the node's CPU use is above the eviction threshold"},

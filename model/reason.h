@@ -317,7 +317,6 @@ enum class Reason : std::uint16_t {
   kRecommendFromProfile,
   kRecommendTooEarly,
   kRecommendDiffers,
-  kRecommendRight,
   kRecommendForeign,
   kRecommendGone,
 
@@ -365,9 +364,7 @@ enum class Reason : std::uint16_t {
   kAgentStandsBack,
   kAgentRepaired,
   kAgentPutBack,
-  kAgentKeptForTasks,
   kAgentNotOurs,
-  kAgentGroupGone,
 
   // Evictions of offline work that protect other work and the node.
   kEvictMemoryLine,

@@ -18,13 +18,6 @@ namespace tidemark::model {
 using CpuMicro = Amount<struct CpuMicroUnit>;        // millionths of a core: thousandths of the unit of batch-cpu
 using MemoryMilli = Amount<struct MemoryMilliUnit>;  // thousandths of a byte
 
-inline CpuMicro cpu_micro_from_extended(const Quantity& batch_cpu) {
-  return {batch_cpu.scaled_value_saturated(-3)};
-}
-inline MemoryMilli memory_milli(const Quantity& memory) {
-  return {memory.scaled_value_saturated(-3)};
-}
-
 // `node.koordinator.sh/cpu-basic-info` of the NodeResourceTopology.
 struct CpuBasicInfo {
   std::string model;  // "Intel(R) Xeon(R) Platinum 8369B CPU @ 2.90GHz"

@@ -48,7 +48,7 @@ class PeerTests : public ::testing::Test {
       model::ZoneView view;
       view.name = zone.text_at("name");
       view.cpu = cpu_milli(testing::golden_quantity(zone, "cpu"));
-      view.memory = model::memory_milli(memory);
+      view.memory = model::MemoryMilli{memory.scaled_value_saturated(-3)};
       view.memory_format = memory.format();
       topology.zones.push_back(std::move(view));
     }

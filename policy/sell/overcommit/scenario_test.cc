@@ -192,12 +192,13 @@ class Scenario {
       if (field == "cpu") {
         zone.cpu = cpu_milli(testing::quantity(amount));
       } else if (field == "memory") {
-        zone.memory = memory_milli(testing::quantity(amount));
-        zone.memory_format = testing::quantity(amount).format();
+        const auto memory = testing::quantity(amount);
+        zone.memory = model::MemoryMilli{memory.scaled_value_saturated(-3)};
+        zone.memory_format = memory.format();
       } else if (field == "carries") {
         const auto parts = base::split(amount, '/');
-        const auto cpu = model::cpu_micro_from_extended(testing::quantity(parts.at(0)));
-        const auto memory = memory_milli(testing::quantity(parts.at(1)));
+        const auto cpu = model::CpuMicro{testing::quantity(parts.at(0)).scaled_value_saturated(-3)};
+        const auto memory = model::MemoryMilli{testing::quantity(parts.at(1)).scaled_value_saturated(-3)};
         zone.batch_cpu = {cpu, cpu, cpu};
         zone.batch_memory = {memory, memory, memory};
       } else {
