@@ -83,7 +83,7 @@ struct Overcommit {
   static constexpr Overcommit kill_at_once() { return {0}; }  // an ApplicationMaster too
   // Asks applications at once to give up containers, and kills the newest at the end of the time.
   static constexpr Overcommit kill_after(std::int32_t milliseconds) { return {milliseconds}; }
-  // Nothing for weeks, and what sticks from before is taken back by it: of a total that is another one than before.
+  // Kills nothing for weeks, and replaces the timeout of an earlier total if the new total differs from it.
   static constexpr Overcommit kill_never() { return {0x7fffffff}; }
   bool operator==(const Overcommit&) const = default;
 };

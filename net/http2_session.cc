@@ -83,7 +83,7 @@ struct Http2Session::Impl {
   base::TokenBucket resets;
   base::TokenBucket control_frames;
   base::MonotonicTime now;
-  std::size_t owed = 0;        // consumed, and the connection's window not yet given back
+  std::size_t owed = 0;        // consumed, and not yet returned to the connection's window
   std::string* out = nullptr;  // during take()
   std::size_t out_max = 0;
   std::string last_words;  // a GOAWAY that the library is no longer asked to send

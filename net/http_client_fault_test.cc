@@ -482,7 +482,7 @@ TEST_F(Http2ClientFaultTest, AReadThatOutlivesItsStreamTakesNothing) {
   auto late = (*stream)->read(seconds(20));
   stream->reset();
   const auto piece = testing::run_task(loop, std::move(late));
-  ASSERT_FALSE(piece) << "the bytes were given back to the window with the stream";
+  ASSERT_FALSE(piece) << "the bytes were returned to the window with the stream";
   EXPECT_EQ(piece.error().kind, ErrorKind::kUnavailable);
 }
 

@@ -82,7 +82,7 @@ net::Task<Result<OverrideReport>> give_override(net::EventLoop& loop, kube::Clie
     } else if (options.command.line) {
       co_return std::unexpected(std::move(read).error());
     } else {
-      // The override of a pool that is gone from the settings can still be taken back.
+      // The override of a pool that is gone from the settings can still be removed.
       report.notes.push_back(read.error().message);
     }
   }

@@ -1,4 +1,4 @@
-// Takes back what Tidemark wrote to the cluster, and names what it cannot take back.
+// Removes what Tidemark wrote to the cluster, and names what it cannot remove.
 //
 //   nodes          annotations and the label of ours, conditions, the taint of an oversold node, the offer
 //   other objects  the annotations of ours on pods and NodeResourceTopologies; NodeSLOs, NodeMetrics, Recommendations
@@ -38,7 +38,7 @@ struct UninstalledKind {
 struct UninstallReport {
   bool dry_run = false;
   std::vector<UninstalledKind> kinds;
-  // What the API server cannot take back: kernel files, totals of ResourceManagers.
+  // What the API server cannot undo: kernel files, totals of ResourceManagers.
   std::vector<std::string> left;
   bool complete() const;
 };

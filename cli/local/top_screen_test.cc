@@ -66,7 +66,7 @@ TEST(TopScreenTest, ShowsSoldMidIfAny) {
                       "     0 of 1.5 cores, 0 of 4Gi to mid work\n"),
             std::string::npos)
       << text(values, 80);
-  values.mid = {{{500}, {kGi}}, {}};  // sold before the offer was taken back
+  values.mid = {{{500}, {kGi}}, {}};  // sold before the offer was withdrawn
   EXPECT_NE(text(values, 80).find("     0.5 of 0 cores, 1Gi of 0 to mid work\n"), std::string::npos);
 }
 

@@ -19,7 +19,7 @@ class AnswerBudget {
   struct State;
 
  public:
-  // A part of the budget, given back by destruction.
+  // A part of the budget, released by destruction.
   class Share {
    public:
     Share() = default;

@@ -21,7 +21,7 @@ bool lowers(const model::ExtendedResources& wanted, const model::ExtendedResourc
          less_or_gone(wanted.mid_cpu, carried.mid_cpu) || less_or_gone(wanted.mid_memory, carried.mid_memory);
 }
 
-// What is taken back by order, or because of evictions, is so by any amount.
+// A cut by order or because of evictions is written whatever its amount.
 policy::sell::WriteDecision is_withdrawn(const NodeDecision& decision) {
   const auto& published = decision.snapshot.published;
   const auto& plan = decision.plan();

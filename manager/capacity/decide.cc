@@ -160,12 +160,12 @@ static void follow_orders(NodeDecision& decision) {
   if (on.in_force.cuts_only || !on.yarn.book.sold) decision.keep_yarn_from_growing();
   const bool reset = plan.action == policy::sell::PlanAction::kReset;
   if (decision.yarn_offer ? on.yarn.book.withdrawn || reset : reset && on.node.has_yarn_offer && on.yarn.obeys) {
-    decision.yarn_offer = model::Resources{};  // taken back: one that is gone could as well be unknown
+    decision.yarn_offer = model::Resources{};  // 0 and not unset: an unset offer could as well be unknown
   }
   if (on.kubernetes.withdrawn) {
     plan.zones = policy::sell::reset_zones(decision.snapshot.topology, model::Profile::kTidemark);
   }
-  // What was taken back comes back at the pace of growth.
+  // A withdrawn offer grows again at the configured pace.
   if (on.kubernetes.withdrawn && on.yarn.book.withdrawn && decision.state.motion.offered) {
     start_from(decision.state, model::Resources{}, on.mono);
   }

@@ -88,7 +88,7 @@ void Reclaims::side(std::string_view pool, std::string_view side, const std::vec
     sum.amount = sign > 0 ? sum.amount + part : sum.amount - part;
   }
   const base::Labels labels{{"pool", pool}, {"side", side}};
-  metrics_.gauge("tidemark_reclaim_nodes", "Nodes on which a side must give capacity back.", labels)
+  metrics_.gauge("tidemark_reclaim_nodes", "Nodes on which a side must return capacity.", labels)
       .set(static_cast<double>(sum.nodes));
   metrics_.gauge("tidemark_reclaim_cpu_cores", "Amount still to be reclaimed from work.", labels)
       .set(static_cast<double>(sum.amount.cpu.value) / kMilli);

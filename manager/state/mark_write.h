@@ -44,7 +44,7 @@ policy::state::OnNode carried_by(const kube::Node& node);
 // The keys that decisions about marks read of a node.
 kube::MetaFields mark_fields();
 
-// The body of the patch. `marks` get the next generation. With `stop_selling` it also takes back what the node offers
+// The body of the patch. `marks` get the next generation. With `stop_selling` it also withdraws what the node offers
 // where the marks say so; amounts are only ever lowered.
 struct MarkWrite {
   std::string body;
@@ -54,7 +54,7 @@ struct MarkWrite {
 MarkWrite mark_write(const MarkOnNode& before, policy::state::NodeMarks marks, base::WallTime now,
                      const kube::Node* stop_selling);
 
-// Whether the node carries something that such a write would take back.
+// Whether the node carries something that such a write would withdraw.
 bool is_to_stop_selling(const kube::Node& node, const policy::state::NodeMarks& marks, base::WallTime now);
 
 }  // namespace tidemark::manager

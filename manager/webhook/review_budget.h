@@ -12,7 +12,7 @@ class ReviewBudget {
  public:
   explicit ReviewBudget(std::size_t bytes_max = kReviewsBytesMax) : bytes_max_(bytes_max) {}
 
-  // One review's part; given back at the end of its life.
+  // One review's part; released by destruction.
   class Share {
    public:
     explicit Share(ReviewBudget& budget) : budget_(budget) {}

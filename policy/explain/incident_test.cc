@@ -137,7 +137,7 @@ TEST_F(IncidentTest, QuotaThatWeSetIsOurs) {
   task_in(3).throttled_permille = 400;
   EXPECT_EQ(says(), "ours: heldByOurs") << "set before the time, and in force";
   wrote(61s, own_group(), "cpu.cfs_quota_us", "50000", "-1");
-  EXPECT_EQ(says(), "notOurs: heldByOwn") << "taken back before the line ended";
+  EXPECT_EQ(says(), "notOurs: heldByOwn") << "undone before the line ended";
 }
 
 // kube-proxy and other pods without requests share a cgroup with offline work.
@@ -162,7 +162,7 @@ TEST_F(IncidentTest, OnlineWorkWaitsInCgroupLimitedForOfflineWork) {
   EXPECT_EQ(says(), "cannotTell: cpuUnderOurLimit, heldByOwn") << "the kernel does not distinguish the two";
   waiting.throttled_permille = 0;
   wrote(61s, "kubepods/besteffort", "cpu.cfs_quota_us", "2000", "-1");
-  EXPECT_EQ(says(), "notOurs: cpuAlone") << "taken back before the line ended";
+  EXPECT_EQ(says(), "notOurs: cpuAlone") << "undone before the line ended";
 }
 
 TEST_F(IncidentTest, OnlineWorkWaitsOnCpusetThatWeReduced) {

@@ -15,7 +15,7 @@ _COMMENT = re.compile(r"(?:^|\s)(?://|#) [^\n]*|\"\"\".*?\"\"\"", re.S | re.M)
 _FREE = ("tests/tidy/", "tests/golden/", "docs/glossary.md", "LICENSE")
 _USERS = ("base/", "model/", "policy/", "net/", "linux/", "journal/", "kube/", "hadoop/", "kerberos/", "copilot/", "manager/", "agent/", "runtime/",
           "yarn_copilot/", "yarn_operator/", "embedded/", "cli/", "main/")
-_OLD_NAMES = re.compile(r"(?:take|taken|give|given)[-_]back|(?:Take|Taken|Give|Given)Back")  # now: reclaim
+_OLD_NAMES = re.compile(r"\b(?:takes?|taken|gives?|given)[-_ ]back\b|(?:take|taken|give|given)_back|(?:Take|Taken|Give|Given)Back", re.I)  # now: reclaim, return
 STRINGS_MAX = 0  # strings of the product, docs and names of tests together
 COMMENTS_MAX = 0  # comments and messages of tests
 
@@ -50,7 +50,7 @@ def plain_words(tree: Tree) -> list[str]:
     shown, comments = found(tree)
     print(f"plain words: {len(shown)} places in strings, docs and test names, {len(comments)} in comments")
     old = [
-        f"{file}:{line_of(tree.text(file), match.start())}: {match[0]}: the word is reclaim (docs/glossary.md)"
+        f"{file}:{line_of(tree.text(file), match.start())}: {match[0]}: the word is reclaim or return (docs/glossary.md)"
         for file in tree.files
         if not file.startswith((*_FREE, "bench/ledger.jsonl")) and file.endswith((".cc", ".h", ".py", ".md", ".yaml", ".txt", ".ts", ".tsx", ".json"))
         for match in _OLD_NAMES.finditer(tree.text(file))

@@ -84,7 +84,7 @@ void forget_old(EvictionBook& book, base::WallTime now);
 // Of the last `window`, at most kMinutesKept, and not before `since`. Rounded to the minute, never down.
 Ended lately(const EvictionBook& book, std::string_view pool, base::Duration window, base::WallTime since,
              base::WallTime now);
-// What used up the last hour: evicted and given back.
+// What used up the last hour: evicted and returned.
 std::int64_t preempted_lately(const EvictionBook& book, std::string_view pool, base::WallTime now);
 std::int64_t used_of_hour(const EvictionBook& book, std::string_view pool, base::WallTime now);
 // Of the last day: of one class, or of the whole pool.

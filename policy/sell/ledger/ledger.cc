@@ -187,7 +187,7 @@ SideTerms<Amount> shared_side(const One<Amount>& side, const One<Amount>& other,
     terms.real = most;
     terms.reason = Reason::kLedgerShareMax;
   }
-  // What is due to waiting work on the other side is kept for it, whether given back or idle.
+  // What is due to waiting work on the other side is kept for it, whether returned or idle.
   const Amount left = std::max(side.stays(), origin - other.stays() - other.gets);
   if (other.gets > Amount{0} && terms.real > left) {
     terms.real = left;
@@ -311,7 +311,7 @@ model::Resources held_by(const SideBook& book, const std::string& work_class) {
   return held;
 }
 
-// `amount`, in real units, is given back by the least timely classes first.
+// `amount`, in real units, is returned by the least timely classes first.
 template <class Amount>
 void hand_down(Amount amount, const SideBook& book, const model::SideConfig& config, const SideBook& other,
                const Field<Amount>& field, std::vector<ClassReclaim>& reclaim) {

@@ -29,11 +29,11 @@
 //
 // class-aware (in both modes): less timely work does not block work that waits on the other side (reclaim.h: what each
 // side gets for its waiting work, and what it returns for that).
-//   reclaim(side) = returns(side): given back by its least timely class first, published to the side as `keep` by class
+//   reclaim(side) = returns(side): returned by its least timely class first, published to the side as `keep` by class
 //   shared   the side is offered no more than what stays, and what is not kept for the other:
 //            offer ≤ max(held − returns, origin − (held − returns) of the other − gets of the other)
 //   strict   due = held − returns + gets + its part of what is idle then
-// In both the other side grows by what is given back, which is kept for it while its work waits.
+// In both the other side grows by the returned amount, which is kept for it while its work waits.
 // What a withdrawn side holds stays until it is gone, and returns nothing.
 #pragma once
 
@@ -102,7 +102,7 @@ struct SideTerms {
   bool operator==(const SideTerms&) const = default;
 };
 
-// Work of a class that its side is to give back, in the currency of that side.
+// Work of a class that its side must return, in the currency of that side.
 struct ClassReclaim {
   std::string work_class;  // the name that the work carries; empty: work without a class
   model::Resources amount;

@@ -428,7 +428,7 @@ TEST(LedgerProperty, LeastTimelyWorkReturnsFirst) {
         ASSERT_LT(each.order, other.best_order);
         ASSERT_EQ(told->amount + told->keep, each.amount) << i;
         sum += told->amount.cpu.value;
-        // All less timely classes have given back everything.
+        // All less timely classes have returned everything.
         for (std::size_t before = 0; before < at; ++before) {
           const auto& less = (*book.sold)[before];
           if (less.amount.cpu.value == 0 || told->amount.cpu.value == 0) continue;
@@ -437,7 +437,8 @@ TEST(LedgerProperty, LeastTimelyWorkReturnsFirst) {
           ASSERT_EQ(first->keep.cpu.value, 0) << i;
         }
       }
-      // If work waits on both sides, the least timely of either gives way; what both hold beyond the origin blocks too.
+      // If work waits on both sides, the least timely of either is reclaimed; what both hold beyond the origin blocks
+      // too.
       const bool both = book.wants_more && !book.withdrawn;
       if (other.waits_for && (!both || book.waits_for)) {
         const auto waits = [](const SideBook& of) { return std::max<std::int64_t>(of.waits_for->cpu.value, 0); };
@@ -453,7 +454,7 @@ TEST(LedgerProperty, LeastTimelyWorkReturnsFirst) {
   EXPECT_GT(gives, 1'000);
 }
 
-// A class obeys, partly or fully, and nothing else changes: no class must give back more than before, and a class that
+// A class obeys, partly or fully, and nothing else changes: no class must return more than before, and a class that
 // obeyed fully nothing. What waits is due no less.
 TEST(LedgerProperty, ObeyingNeverIncreasesWhatIsReclaimed) {
   std::mt19937_64 random(26);

@@ -34,7 +34,7 @@ Wide needs(const Side& side, const Side& other, Wide origin, Wide has) {
   return std::clamp<Wide>(room, 0, std::max<std::int64_t>(side.claim.waits_for, 0));
 }
 
-// No work gives way to equally timely work.
+// No work is reclaimed for equally timely work.
 void serve_in_turn(Side& first, Side& second, Wide idle) {
   first.gets = std::clamp<Wide>(idle + first.less_timely + second.less_timely, 0, first.needs);
   second.gets = std::clamp<Wide>(idle + first.less_timely + second.least_timely - first.needs, 0, second.needs);

@@ -1,5 +1,5 @@
 // A node whose two sides hear late and obey late, in a class-aware ledger: work of three classes comes and ends on
-// both, what is evicted waits again, YARN's operator dies and comes back, sides are taken back. After a while nothing
+// both, what is evicted waits again, YARN's operator dies and comes back, sides are withdrawn. After a while nothing
 // comes and nothing ends any more, and all must come to rest.
 #include <gtest/gtest.h>
 

@@ -249,7 +249,7 @@ TEST(NodeRules, AGrantOfEvictions) {
 
 // policy/settings/nodeslo/told.h: an order of the manager, which comes with or without a word and holds whether a part
 // is
-// enabled or not. One that cannot be read takes back none.
+// enabled or not. One that cannot be read removes none.
 TEST(NodeRules, ReadsReclaims) {
   const std::string_view kTold =
       R"({"extensions":{"Object":{"tidemark":{"schema":1,"reclaim":{"generation":7,"classes":[

@@ -289,8 +289,8 @@ class Life {
     if (strict && above(k + y, for_both)) return "both sides above the ceiling";
     for (const sell::SidePlan* side : {&ledger.kubernetes, &ledger.yarn}) {
       for (const auto& each : side->reclaim) {
-        if (negative(each.amount) || negative(each.keep)) return "negative amounts are given back";
-        if (offer.stopped) return "given back while evictions spike";
+        if (negative(each.amount) || negative(each.keep)) return "negative amounts are returned";
+        if (offer.stopped) return "returned while evictions spike";
       }
     }
     if (guard_.truthful && (above(ledger.kubernetes.offer(), k) || above(ledger.yarn.offer(), y))) {
@@ -351,7 +351,7 @@ class Life {
   }
 
   // What a side may come to hold. In a class-aware ledger that counts, and not the offer: where the origin falls below
-  // what the side holds for which work waits, nothing can be given to that, and the other is not asked to give back.
+  // what the side holds for which work waits, nothing can be given to that, and the other is not asked to return any.
   model::Resources room(model::Resources offered, const sell::SideBook& book) const {
     if (!pool_.ledger.class_aware || !book.sold) return offered;
     model::Resources sold;
