@@ -63,7 +63,7 @@ class LedgerTest : public testing::InMemoryCluster {
     if (text.empty()) return std::nullopt;
     return *model::parse_yarn_offer(text);
   }
-  // The amount that pods of the node must give back, as its agent reads it; null without a reclaim.
+  // The amount that is reclaimed from pods of the node, as its agent reads it; null without a reclaim.
   Json told() {
     const Json object = must("GET", "/apis/slo.koordinator.sh/v1alpha1/nodeslos/n1", nullptr);
     const Json* found = object.at("spec", "extensions", "Object", "tidemark", "reclaim");
@@ -190,7 +190,7 @@ TEST_F(LedgerTest, ReclaimsFromLessTimelyWorkFirst) {
   book(2600, "spark", 10'000);
   run_for(30s);
   EXPECT_EQ(offered("n1"), "7200") << "nothing new in its place";
-  EXPECT_EQ(yarn_cpu(), 5200) << "no more before it is given back";
+  EXPECT_EQ(yarn_cpu(), 5200) << "no more before it is reclaimed";
   ASSERT_FALSE(told().is_null());
   const std::int64_t generation = told().member("generation")->as_int();
   const Json asked = told().member("classes")->as_array().at(0);

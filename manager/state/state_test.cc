@@ -158,7 +158,7 @@ TEST_F(StateTest, DrainsOnlyOneClassAndReturnsItsShare) {
   command.drain = 5min;
   order("n1", command);
   run_for(5s);
-  EXPECT_EQ(offered("n1"), "11200") << "what the class holds is taken back";
+  EXPECT_EQ(offered("n1"), "11200") << "what the class holds is reclaimed";
   EXPECT_TRUE(told().is_null()) << "what runs may go on while it drains";
   must("DELETE", "/api/v1/namespaces/default/pods/t2?gracePeriodSeconds=0", nullptr);
   run_for(5s);
