@@ -17,7 +17,8 @@ Columns: `unprotected` (each process in its own group of 1024 shares beside the 
 nothing), `each_idle` (below it each process's own group is idle, which is all that can be done beside a kubelet), knobs on that group (`idle`; `idle_half`, and on half of the processors only, as policy `cpuset` does; `quota`, to 90 % of the machine),
 `tidemark` (the tasks of `tidemark up` as it is: offline work runs last, no quota), `tidemark_sold` (a third of them, and as `./dev up` has it, of the class that takes what is free, the others as jobs that are sold what is
 idle: some wait in the queue), `tidemark_quota` (as the first, held by a quota to a line of 98 %), `tidemark_line_70` and so on (as `tidemark_sold`, held to that line). Neighbours of other kinds in the same mix as `tidemark_sold`: `tidemark_memory` (each streams through 48 MiB of memory),
-`tidemark_disk` (each writes a file of 256 MiB again and again, through the page cache), `tidemark_fork` (each starts one short process after the other, as a build does). TIDEMARK_BENCH_COLUMNS names some of them, TIDEMARK_BENCH_ROUNDS fewer rounds; TIDEMARK_BENCH_TRACE=1 shows what online threads wait for (waits.py). Another process on the machine spoils it all, and so
+`tidemark_disk` (each writes a file of 256 MiB again and again, through the page cache), `tidemark_fork` (each starts one short process after the other, as a build does). On a cluster's
+node (kubelet_node.py): `kubelet` (kubelet, containerd, API server and agent, no offline work) and `tidemark_kubelet` (the same with the mix of `tidemark_sold` in pods). TIDEMARK_BENCH_COLUMNS names some of them, TIDEMARK_BENCH_ROUNDS fewer rounds; TIDEMARK_BENCH_TRACE=1 shows what online threads wait for (waits.py). Another process on the machine spoils it all, and so
 does a busy host of a virtual machine: a column of which more than STOLEN_MAX was stolen is measured again, up to TRIES times in all, and the one with the least stolen counts.
 """
 
@@ -34,6 +35,7 @@ from contextlib import ExitStack, nullcontext
 from pathlib import Path
 
 from bench.harness import figure
+from bench.interference.kubelet_node import KubeletNode, offline_pods
 from bench.interference.waits import Tracer
 from driver import build, processes
 from driver.console import Failed, say
@@ -41,6 +43,7 @@ from demo import service, show
 from demo.measure import Measured
 from demo.on_tidemark import OnTidemark
 from demo.plain_groups import Knobs, PlainGroups
+from support.node import pods
 
 ROUNDS = int(os.environ.get("TIDEMARK_BENCH_ROUNDS", "10"))
 ONLY = os.environ.get("TIDEMARK_BENCH_COLUMNS", "").split()  # beside the two without offline work; none: all
@@ -113,6 +116,8 @@ class Bench:
             **{f"tidemark_{name}": lambda seed, work=work: self.on_tidemark(seed, None, lambda up: show.sold_and_free(up, work)) for name, work in NEIGHBOURS.items()},
             "tidemark_quota": lambda seed: self.on_tidemark(seed, LINE, self.free),
             **{f"tidemark_line_{line}": lambda seed, line=line: self.on_tidemark(seed, line, show.sold_and_free) for line in LINES},
+            "kubelet": lambda seed: self.on_kubelet(seed, []),
+            "tidemark_kubelet": lambda seed: self.on_kubelet(seed, offline_pods(self.cores)),
         }
         if missing := [name for name in ONLY if name not in found]:
             raise Failed(f"TIDEMARK_BENCH_COLUMNS: no column `{missing[0]}`; there are {', '.join(found)}")
@@ -138,6 +143,9 @@ class Bench:
             found = show.on_tidemark(up, self.service, self.rate, SECONDS, seed, lambda: start_batch(up))
         shutil.rmtree(data)
         return found
+
+    def on_kubelet(self, seed: int, offline: list[pods.Work]) -> Measured:
+        return KubeletNode(self.tidemark, self.service).measure(self.rate, SECONDS, seed, offline)
 
 
 def not_half(busy: float) -> Failed:

@@ -18,7 +18,7 @@ from driver.console import Failed
 EVENTS = ("sched_switch", "sched_wakeup", "sched_wakeup_new", "sched_migrate_task")
 BUFFER_KIB_PER_CPU = 128 * 1024
 LONG_S = 0.001  # at 10,000 requests a second a wait of one thread then delays ten requests
-ONLINE, OFFLINE = ("nginx", "tidemark_load"), ("sha256sum",)
+ONLINE, OFFLINE = ("nginx", "tidemark_load"), ("sha256sum", "work")
 EVENT = re.compile(r"\[(\d+)\]\s+\S+\s+([\d.]+): (\w+): (.*)$")
 SWITCH = re.compile(r"prev_comm=(.*) prev_pid=(\d+) prev_prio=\d+ prev_state=(\S+) ==> next_comm=(.*) next_pid=(\d+)")
 WAKEUP = re.compile(r"comm=(.*) pid=(\d+) prio=\d+ target_cpu=(\d+)")
