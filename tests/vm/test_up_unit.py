@@ -17,6 +17,7 @@ UNIT = re.search(r"^```ini\n(.*?)^```$", PAGE, re.M | re.S)[1]
 SETTINGS = re.search(r"^cat > ~/settings.yaml <<'YAML'\n(.*?)^YAML$", PAGE, re.M | re.S)[1]
 LOG = b"[Service]\nStandardOutput=append:/up.log\nStandardError=append:/up.log\n"  # the guest has no journal
 # Prints the processes of tasks, found by the first words of their command, with their cgroups. A task starts no other program: its fork before the exec would be a second match.
+# Each `tidemark local ps` costs an emulated processor much, and that counts as use of the machine: is() polls slowly and the batch task asks for little, or there is never room for it.
 LIBRARY = rf"""
 {UNTIL_SO}""" + r"""
 up=/sys/fs/cgroup/system.slice/tidemark.service
@@ -24,7 +25,7 @@ told() { echo "-- $1"; }
 go() { timeout $((patience_s + 1)) sh -c 'echo now >/go' || echo "late: /go"; }  # the reader may have died
 active() { systemctl is-active tidemark.service; }
 main() { systemctl show --property=MainPID --value tidemark.service; }
-is() { timeout 120 tidemark local ps -a 2>/dev/null | grep -qE "^$1 .*($2)"; }
+is() { sleep 1; timeout 120 tidemark local ps -a 2>/dev/null | grep -qE "^$1 .*($2)"; }
 tasks() { for group in $(find /sys/fs/cgroup/tidemark -path '*pod*/*' -type d); do for pid in $(cat $group/cgroup.procs); do tr '\0' ' ' </proc/$pid/cmdline | grep -q '^sh -c : ' && echo "$pid ${group#/sys/fs/cgroup}"; done; done | sort; }
 limits() { cd /sys/fs/cgroup && cat cgroup.subtree_control tidemark/cgroup.subtree_control tidemark/kubepods/besteffort/cgroup.subtree_control; cat tidemark/kubepods/burstable/pod*/memory.max $(grep -l 67108864 tidemark/kubepods/besteffort/pod*/memory.max); }
 """
@@ -36,7 +37,7 @@ systemctl start multi-user.target
 told enabled; systemctl is-enabled tidemark.service; active; tidemark local ps 2>&1
 tidemark local run --qos=LS --cpu=100m --memory=32Mi --name=web -- sh -c ': web; read word </never' >/dev/null
 tidemark local run --class=free --name=steady -- sh -c ': steady; read word </go; exit 7' >/dev/null
-tidemark local run --cpu=200m --memory=64Mi --name=batch -- sh -c ': batch; read word </never' >/dev/null
+tidemark local run --cpu=50m --memory=64Mi --name=batch -- sh -c ': batch; read word </never' >/dev/null
 for name in web steady batch; do until_so "is $name 'Running|Limited'"; done
 until_so 'grep -q 67108864 /sys/fs/cgroup/tidemark/kubepods/besteffort/pod*/memory.max'
 until_so '[ $(tasks | wc -l) = 3 ]'
@@ -106,7 +107,7 @@ class UpUnit(unittest.TestCase):
         done = vm.run(["sh", "/given/session"], files=files, deadline_s=4 * PATIENCE_S)
         out = done.text
         self.assertEqual(0, done.code, out + done.stderr.decode(errors="replace"))
-        self.assertNotIn("late: ", out)
+        self.assertEqual([], re.findall("^late: .*", out, re.M), out)
         said = dict(re.findall(r"^-- (.*)\n((?:(?!-- ).*\n?)*)", out, re.M))
 
         self.assertRegex(said["enabled"], r"\Aenabled\nactive\n(?!tidemark: )", "it serves when systemd reports the start")
