@@ -40,6 +40,11 @@ hadoop::HdfsAccess hdfs_access(const Gateway::Rim& rim, const GatewayOptions& op
   return {rim.workers, options.yarn.hadoop, options.yarn_user, rim.yarn ? rim.yarn->make_gss : hadoop::MakeGss()};
 }
 
+std::string renewer_of(const hadoop::RmCluster& cluster) {
+  if (!cluster.security) return "";
+  return hadoop::with_host(cluster.security->server.principal, cluster.members.front().client.host);
+}
+
 std::string log_server(const GatewayOptions& options) {
   const auto at = options.yarn.hadoop.find("yarn.log.server.web-service.url");
   return at == options.yarn.hadoop.end() ? "" : at->second;
@@ -102,8 +107,9 @@ class RunningGateway final : public Gateway {
     if (rim.yarn) {
       queues_ = std::make_unique<YarnQueues>(
           loop, hadoop::ApplicationsRest(loop, rim.workers, *rim.yarn, options.yarn_user), log_);
+      options.yarn.renewer = renewer_of(*rim.yarn);
       yarn_ = std::make_unique<YarnSide>(
-          loop, hadoop::ApplicationsRest(loop, rim.workers, *rim.yarn, options.yarn_user),
+          loop, hadoop::make_application_client(loop, rim.workers, *rim.yarn, options.yarn_user, random.fork()),
           hadoop::ContainerLogs(loop, rim.workers, options.yarn_user, rim.yarn->make_gss, log_server(options)),
           hdfs_access(rim, options), log_, options.yarn, SideOwner{store_->instance(), is_live, on_change});
       sides[static_cast<std::size_t>(policy::route::Side::kYarn)] = yarn_.get();

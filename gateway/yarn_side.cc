@@ -13,7 +13,8 @@ using namespace policy::route;
 
 constexpr base::Duration kLogLimit = std::chrono::seconds(5);  // a lost node must not hold up the move of its driver
 constexpr std::int64_t kLogPartMax = 4 * 1024 * 1024;          // bytes of one read
-constexpr int kMissedPollsMax = 5;                             // after these, what was seen may be wrong
+constexpr std::string_view kHdfsUrl = "hdfs://";
+constexpr int kMissedPollsMax = 5;  // after these, what was seen may be wrong
 
 // YARN makes tags lower case.
 std::string store_tag(std::string_view store) {
@@ -45,10 +46,11 @@ Observation seen_in(const hadoop::ApplicationState& application) {
 
 }  // namespace
 
-YarnSide::YarnSide(net::EventLoop& loop, hadoop::ApplicationsRest rest, hadoop::ContainerLogs logs,
-                   hadoop::HdfsAccess hdfs, base::Log log, YarnOptions options, SideOwner owner)
+YarnSide::YarnSide(net::EventLoop& loop, std::unique_ptr<hadoop::ApplicationClient> applications,
+                   hadoop::ContainerLogs logs, hadoop::HdfsAccess hdfs, base::Log log, YarnOptions options,
+                   SideOwner owner)
     : loop_(loop),
-      rest_(std::move(rest)),
+      applications_(std::move(applications)),
       logs_(std::move(logs)),
       hdfs_(std::move(hdfs)),
       log_(std::move(log)),
@@ -65,7 +67,7 @@ std::string YarnSide::cannot_run(const SparkJob& job) const {
 }
 
 net::Task<Result<Reservation>> YarnSide::reserve(const Record&) {
-  TM_CO_TRY(std::string id, co_await rest_.reserve_id(kCallLimit));
+  TM_CO_TRY(std::string id, co_await applications_->reserve_id(kCallLimit));
   co_return Reservation{std::move(id)};
 }
 
@@ -75,7 +77,7 @@ std::string YarnSide::app_id(const Record& record) const {
 
 net::Task<Result<DriverOutput>> YarnSide::read_log(const Record& record, std::string position) {
   LogPosition at = decode_log_position(position);
-  TM_CO_TRY(const auto application, co_await rest_.find(record.run.attempts.back().handle, kCallLimit));
+  TM_CO_TRY(const auto application, co_await applications_->find(record.run.attempts.back().handle, kCallLimit));
   if (application.master_log.empty()) co_return DriverOutput{"", position};
   const bool ended = record.run.attempts.back().end.has_value();
   DriverOutput out;
@@ -113,6 +115,36 @@ net::Task<Result<std::vector<YarnResource>>> YarnSide::find_resources(const Spar
   co_return resources;
 }
 
+net::Task<Result<hadoop::DelegationToken>> YarnSide::token_of(std::string authority) {
+  TM_CO_TRY(auto place, hadoop::open_hdfs(loop_, hdfs_, cat(kHdfsUrl, authority, "/")));
+  TM_CO_TRY(auto token, co_await place.files.delegation_token(options_.renewer, kCallLimit));
+  TM_CO_TRY(token.service, co_await hadoop::token_service(loop_, hdfs_, authority, kCallLimit));
+  co_return token;
+}
+
+// With Kerberos: the containers have no ticket, so they get a token for each file system of the job.
+net::Task<Result<std::string>> YarnSide::tokens_for(const SparkJob& job) {
+  if (options_.renewer.empty()) co_return std::string();
+  std::set<std::string> file_systems;
+  const auto add = [&](std::string_view url) {
+    if (url.starts_with(kHdfsUrl))
+      file_systems.emplace(url.substr(kHdfsUrl.size(), url.find('/', kHdfsUrl.size()) - kHdfsUrl.size()));
+  };
+  if (const auto own = options_.hadoop.find("fs.defaultFS"); own != options_.hadoop.end()) add(own->second);
+  for (const auto url : base::split(job.conf_or("spark.kerberos.access.hadoopFileSystems", ""), ',')) {
+    add(base::trim(url));
+  }
+  for (const YarnResource& each : yarn_resources(job)) add(each.url);
+  file_systems.erase("");  // hdfs:///PATH is in fs.defaultFS
+  std::vector<hadoop::DelegationToken> tokens;
+  for (const std::string& authority : file_systems) {
+    auto token = co_await token_of(authority);
+    if (!token) co_return fail(std::move(token).error().within(cat("a token for ", kHdfsUrl, authority)));
+    tokens.push_back(*std::move(token));
+  }
+  co_return hadoop::encode_credentials(tokens);
+}
+
 net::Task<Submission> YarnSide::submit(const Record& record) {
   const SparkJob job = job_of_attempt(record);
   const auto resources = co_await find_resources(job);
@@ -124,12 +156,18 @@ net::Task<Submission> YarnSide::submit(const Record& record) {
   auto body =
       yarn_submission(job, record.run.attempts.back().handle, tags_of(record, owner_.store), options_, *resources);
   if (!body) co_return Submission{Submission::Outcome::kRefused, EndClass::kUser, body.error().message};
-  const auto answer = co_await rest_.submit(*std::move(body), kCallLimit);
+  auto tokens = co_await tokens_for(job);
+  if (!tokens) {
+    if (tokens.error().kind != ErrorKind::kInvalid) co_return Submission{.message = tokens.error().message};
+    co_return Submission{Submission::Outcome::kRefused, EndClass::kUser, tokens.error().message};
+  }
+  body->master.tokens = *std::move(tokens);
+  const auto answer = co_await applications_->submit(*std::move(body), kCallLimit);
   if (answer) co_return Submission{Submission::Outcome::kAccepted, {}, ""};
   if (answer.error().kind != ErrorKind::kInvalid) co_return Submission{.message = answer.error().message};
   // A ResourceManager that still takes in the same id refuses it as a duplicate: the submission of a gateway that was
   // killed meanwhile. So the application decides, not the answer.
-  const auto there = co_await rest_.find(record.run.attempts.back().handle, kCallLimit);
+  const auto there = co_await applications_->find(record.run.attempts.back().handle, kCallLimit);
   if (there) co_return Submission{Submission::Outcome::kAccepted, {}, ""};
   if (there.error().kind != ErrorKind::kNotFound) co_return Submission{.message = there.error().message};
   co_return Submission{Submission::Outcome::kRefused, EndClass::kUser, answer.error().message};
@@ -145,9 +183,9 @@ Observation YarnSide::look(const Record& record) const {
 
 net::Task<Stopped> YarnSide::stop(const Record& record) {
   const std::string id = record.run.attempts.back().handle;
-  const auto killed = co_await rest_.kill(id, kCallLimit);
+  const auto killed = co_await applications_->kill(id, kCallLimit);
   if (!killed && killed.error().kind != ErrorKind::kNotFound) co_return Stopped{.message = killed.error().message};
-  const auto found = co_await rest_.find(id, kCallLimit);
+  const auto found = co_await applications_->find(id, kCallLimit);
   if (!found) {
     // A submission that arrives after a cancel is killed by the next poll. A move needs the certain end.
     if (found.error().kind != ErrorKind::kNotFound) co_return Stopped{.message = found.error().message};
@@ -174,14 +212,14 @@ void YarnSide::note(const std::string& id, const Observation& seen) {
 
 net::Task<void> YarnSide::kill_stray(const hadoop::ApplicationState& application) {
   log_.warn("killing an application that appeared after the end of its attempt", {{"application", application.id}});
-  const auto killed = co_await rest_.kill(application.id, kCallLimit);
+  const auto killed = co_await applications_->kill(application.id, kCallLimit);
   if (!killed) {
     log_.warn("cannot kill an application; retrying", {{"application", application.id}, {"error", killed.error()}});
   }
 }
 
 net::Task<Result<void>> YarnSide::poll_once() {
-  TM_CO_TRY(const auto running, co_await rest_.running(store_tag(owner_.store), kCallLimit));
+  TM_CO_TRY(const auto running, co_await applications_->running(store_tag(owner_.store), kCallLimit));
   std::set<std::string> listed;
   for (const auto& application : running) {
     listed.insert(application.id);
@@ -195,7 +233,7 @@ net::Task<Result<void>> YarnSide::poll_once() {
     if (!listed.contains(id) && followed.seen.state != DriverState::kEnded) rest.push_back(id);
   }
   for (const auto& id : rest) {
-    const auto found = co_await rest_.find(id, kCallLimit);
+    const auto found = co_await applications_->find(id, kCallLimit);
     if (found) {
       note(id, seen_in(*found));
     } else if (found.error().kind == ErrorKind::kNotFound) {

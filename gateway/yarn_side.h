@@ -1,4 +1,4 @@
-// Submits drivers to YARN over REST, and follows them by one list request per interval.
+// Submits drivers to YARN over REST, or over RPC with Kerberos, and follows them by one list request per interval.
 //
 //   reserve  an application id, which the caller stores before the submission
 //   submit   again and again until the ResourceManager answers: it runs an id once
@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -15,7 +16,7 @@
 #include "base/log.h"
 #include "gateway/side_client.h"
 #include "gateway/yarn_submission.h"
-#include "hadoop/applications_rest.h"
+#include "hadoop/application_client.h"
 #include "hadoop/container_logs.h"
 #include "hadoop/web_hdfs.h"
 #include "net/loop.h"
@@ -25,8 +26,8 @@ namespace tidemark::gateway {
 
 class YarnSide final : public SideClient {
  public:
-  YarnSide(net::EventLoop& loop, hadoop::ApplicationsRest rest, hadoop::ContainerLogs logs, hadoop::HdfsAccess hdfs,
-           base::Log log, YarnOptions options, SideOwner owner);
+  YarnSide(net::EventLoop& loop, std::unique_ptr<hadoop::ApplicationClient> applications, hadoop::ContainerLogs logs,
+           hadoop::HdfsAccess hdfs, base::Log log, YarnOptions options, SideOwner owner);
 
   void start();  // polls until destroyed
 
@@ -46,13 +47,15 @@ class YarnSide final : public SideClient {
     policy::route::Observation seen;  // kUnknown before the first answer
   };
   net::Task<Result<std::vector<YarnResource>>> find_resources(const SparkJob& job);
+  net::Task<Result<hadoop::DelegationToken>> token_of(std::string authority);
+  net::Task<Result<std::string>> tokens_for(const SparkJob& job);
   net::Task<void> poll();
   net::Task<Result<void>> poll_once();
   net::Task<void> kill_stray(const hadoop::ApplicationState& application);
   void note(const std::string& id, const policy::route::Observation& seen);
 
   net::EventLoop& loop_;
-  hadoop::ApplicationsRest rest_;
+  std::unique_ptr<hadoop::ApplicationClient> applications_;
   hadoop::ContainerLogs logs_;
   hadoop::HdfsAccess hdfs_;
   base::Log log_;

@@ -4,7 +4,6 @@
 #include <array>
 #include <utility>
 
-#include "base/json.h"
 #include "base/text.h"
 #include "gateway/properties.h"
 
@@ -142,20 +141,6 @@ std::map<std::string, std::string> cache_properties(const std::vector<YarnResour
           {"spark.yarn.cache.types", base::join(types, ",")}};
 }
 
-Json local_resources(const std::vector<YarnResource>& resources) {
-  Json entries = Json::array();
-  for (const auto& each : resources) {
-    entries.as_array().push_back(
-        Json::object({{"key", each.link},
-                      {"value", Json::object({{"resource", each.url.substr(0, each.url.find('#'))},
-                                              {"type", each.archive ? "ARCHIVE" : "FILE"},
-                                              {"visibility", "PRIVATE"},
-                                              {"size", each.bytes},
-                                              {"timestamp", each.modified_ms}})}}));
-  }
-  return Json::object({{"entry", std::move(entries)}});
-}
-
 // The class and the file of the job, as arguments of the ApplicationMaster.
 std::string main_words(const SparkJob& job) {
   if (!job.is_python()) return cat(" --class ", shell_word(job.class_name), " --jar ", shell_word(job.file));
@@ -269,9 +254,9 @@ std::map<std::string, std::string> yarn_properties(const SparkJob& job, const Ya
   return out;
 }
 
-Result<std::string> yarn_submission(const SparkJob& job, std::string_view application_id,
-                                    const std::vector<std::string>& tags, const YarnOptions& options,
-                                    const std::vector<YarnResource>& resources) {
+Result<hadoop::ApplicationSubmission> yarn_submission(const SparkJob& job, std::string_view application_id,
+                                                      const std::vector<std::string>& tags, const YarnOptions& options,
+                                                      const std::vector<YarnResource>& resources) {
   const std::string command = command_of(job, options, resources);
   if (command.size() > kCommandMax) {
     return fail(ErrorKind::kInvalid, "the job needs a command of ", command.size(), " bytes, and YARN takes ",
@@ -281,32 +266,27 @@ Result<std::string> yarn_submission(const SparkJob& job, std::string_view applic
   for (const auto jars : base::split(job.conf_or("spark.yarn.jars", options.spark_jars), ',')) {
     if (jars.starts_with(kLocal)) classpath += cat("<CPS>", local_path(jars));
   }
-  const auto entry = [](std::string_view key, std::string_view value) {
-    return Json::object({{"key", key}, {"value", value}});
-  };
-  Json environment = Json::array({entry("CLASSPATH", classpath), entry("SPARK_USER", job.user),
-                                  entry("SPARK_YARN_STAGING_DIR", staging_directory(job, application_id, options))});
-  if (job.is_python()) environment.as_array().push_back(entry("PYTHONPATH", python_path(job, options)));
+  hadoop::ApplicationSubmission out;
+  out.id = application_id;
+  out.name = job.name;
+  out.type = "SPARK";
+  out.queue = job.conf_or("spark.yarn.queue", options.queue);
+  out.priority = base::parse_int(job.conf_or("spark.yarn.priority", "0")).value_or(0);
+  out.tags = tags;
+  out.memory_mib = container_mib(job);
+  out.cores = base::parse_int(job.conf_or("spark.driver.cores", "1")).value_or(1);
+  out.master.command = command;
+  out.master.files = resources;
+  auto& environment = out.master.environment;
+  environment = {{"CLASSPATH", classpath},
+                 {"SPARK_USER", job.user},
+                 {"SPARK_YARN_STAGING_DIR", staging_directory(job, application_id, options)}};
+  if (job.is_python()) environment.emplace_back("PYTHONPATH", python_path(job, options));
   constexpr std::string_view kMasterEnv = "spark.yarn.appMasterEnv.";
   for (const auto& [key, value] : job.conf) {
-    if (key.starts_with(kMasterEnv)) environment.as_array().push_back(entry(key.substr(kMasterEnv.size()), value));
+    if (key.starts_with(kMasterEnv)) environment.emplace_back(key.substr(kMasterEnv.size()), value);
   }
-  Json tag_list = Json::array();
-  for (const auto& tag : tags) tag_list.as_array().emplace_back(tag);
-  const std::int64_t cores = base::parse_int(job.conf_or("spark.driver.cores", "1")).value_or(1);
-  return Json::object({{"application-id", application_id},
-                       {"application-name", job.name},
-                       {"application-type", "SPARK"},
-                       {"queue", job.conf_or("spark.yarn.queue", options.queue)},
-                       {"priority", base::parse_int(job.conf_or("spark.yarn.priority", "0")).value_or(0)},
-                       {"max-app-attempts", 1},
-                       {"application-tags", Json::object({{"tag", std::move(tag_list)}})},
-                       {"resource", Json::object({{"memory", container_mib(job)}, {"vCores", cores}})},
-                       {"am-container-spec",
-                        Json::object({{"local-resources", local_resources(resources)},
-                                      {"commands", Json::object({{"command", command}})},
-                                      {"environment", Json::object({{"entry", std::move(environment)}})}})}})
-      .dump();
+  return out;
 }
 
 }  // namespace tidemark::gateway

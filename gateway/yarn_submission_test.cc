@@ -23,7 +23,7 @@ YarnOptions yarn_options() {
 }
 
 Json submission(const SparkJob& of) {
-  return *Json::parse(*yarn_submission(of, "application_1_2", {"a:b"}, yarn_options()));
+  return *Json::parse(hadoop::submission_json(*yarn_submission(of, "application_1_2", {"a:b"}, yarn_options())));
 }
 
 std::map<std::string, std::string> shipped_properties(const Json& body) {
@@ -120,7 +120,8 @@ TEST(YarnSubmission, ResourcesTravelWithSizeAndTimeToTheMasterAndToExecutors) {
     each.bytes = 7;
     each.modified_ms = 1'700'000'000'000;
   }
-  const Json body = *Json::parse(*yarn_submission(jar, "application_1_2", {}, yarn_options(), resources));
+  const Json body =
+      *Json::parse(hadoop::submission_json(*yarn_submission(jar, "application_1_2", {}, yarn_options(), resources)));
   EXPECT_EQ(body.at("am-container-spec", "local-resources", "entry")->as_array().at(0).dump(),
             R"({"key":"__app__.jar","value":{"resource":"hdfs://nn/a.jar","type":"FILE","visibility":"PRIVATE",)"
             R"("size":7,"timestamp":1700000000000}})");

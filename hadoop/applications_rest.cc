@@ -141,8 +141,8 @@ net::Task<Result<std::string>> ApplicationsRest::reserve_id(base::Duration limit
   co_return id;
 }
 
-net::Task<Result<void>> ApplicationsRest::submit(std::string body, base::Duration limit) {
-  TM_CO_TRY(const auto answer, co_await ask("POST", std::string(kApps), std::move(body), limit));
+net::Task<Result<void>> ApplicationsRest::submit(ApplicationSubmission submission, base::Duration limit) {
+  TM_CO_TRY(const auto answer, co_await ask("POST", std::string(kApps), submission_json(submission), limit));
   if (answer.status != 202 && answer.status != 200) co_return fail(unexpected("submit an application", answer));
   co_return Result<void>();
 }

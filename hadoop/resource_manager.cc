@@ -17,6 +17,11 @@ constexpr Method kUpdateNodeResource{kAdminProtocol, "updateNodeResource"};
 constexpr Method kGetClusterNodes{kClientProtocol, "getClusterNodes"};
 constexpr Method kGetQueueInfo{kClientProtocol, "getQueueInfo"};
 constexpr Method kGetApplicationReport{kClientProtocol, "getApplicationReport"};
+constexpr Method kGetNewApplication{kClientProtocol, "getNewApplication"};
+constexpr Method kSubmitApplication{kClientProtocol, "submitApplication"};
+constexpr Method kGetApplications{kClientProtocol, "getApplications"};
+constexpr Method kForceKillApplication{kClientProtocol, "forceKillApplication"};
+constexpr Method kGetApplicationAttemptReport{kClientProtocol, "getApplicationAttemptReport"};
 constexpr Method kGetContainerReport{kClientProtocol, "getContainerReport"};
 constexpr Method kGetServiceStatus{kHaProtocol, "getServiceStatus"};
 
@@ -92,6 +97,45 @@ net::Task<Result<ContainerReport>> ResourceManager::container(ContainerId id, ba
   TM_CO_TRY(const std::string response,
             co_await ask_active(kGetContainerReport, encode_get_container_report(id), limit));
   co_return decode_get_container_report(response);
+}
+
+net::Task<Result<ApplicationId>> ResourceManager::reserve_application(base::Duration limit) {
+  TM_CO_TRY(const std::string response, co_await ask_active(kGetNewApplication, "", limit));
+  co_return decode_get_new_application(response);
+}
+
+net::Task<Result<void>> ResourceManager::submit(ApplicationSubmission submission, base::Duration limit) {
+  TM_CO_TRY(std::string request, encode_submit_application(submission));
+  TM_CO_TRY_VOID(co_await ask_active(kSubmitApplication, std::move(request), limit));
+  co_return Result<void>();
+}
+
+net::Task<Result<ApplicationState>> ResourceManager::application_state(ApplicationId id, base::Duration limit) {
+  std::string attempt;
+  TM_CO_TRY(const std::string response,
+            co_await ask_active(kGetApplicationReport, encode_get_application_report(id), limit));
+  TM_CO_TRY(ApplicationState out, decode_application_state(response, attempt));
+  if (attempt.empty()) co_return out;
+  // Without an answer the state is worth more than the place of a log.
+  const auto master = co_await ask_active(kGetApplicationAttemptReport, encode_get_report_of(attempt), limit);
+  const auto container = master ? decode_master_container(*master) : Result<std::string>("");
+  if (!container || container->empty()) co_return out;
+  const auto report = co_await ask_active(kGetContainerReport, encode_get_report_of(*container), limit);
+  const auto log = report ? decode_container_log(*report) : Result<std::string>("");
+  if (log) out.master_log = *log;
+  co_return out;
+}
+
+net::Task<Result<std::vector<ApplicationState>>> ResourceManager::running_applications(std::string tag,
+                                                                                       base::Duration limit) {
+  TM_CO_TRY(const std::string response,
+            co_await ask_active(kGetApplications, encode_get_running_applications(tag), limit));
+  co_return decode_get_applications(response);
+}
+
+net::Task<Result<void>> ResourceManager::kill(ApplicationId id, base::Duration limit) {
+  TM_CO_TRY_VOID(co_await ask_active(kForceKillApplication, encode_kill_application(id), limit));
+  co_return Result<void>();
 }
 
 net::Task<Result<void>> ResourceManager::update(std::vector<NodeUpdate> updates, base::Duration limit) {

@@ -12,6 +12,7 @@
 
 #include "base/random.h"
 #include "base/result.h"
+#include "hadoop/application_submission.h"
 #include "hadoop/applications.h"
 #include "hadoop/containers.h"
 #include "hadoop/rpc_client.h"
@@ -51,6 +52,13 @@ class ResourceManager {
   net::Task<Result<ApplicationReport>> application(ApplicationId id, base::Duration limit);
   // kNotFound: it has ended, or never was.
   net::Task<Result<ContainerReport>> container(ContainerId id, base::Duration limit);
+  net::Task<Result<ApplicationId>> reserve_application(base::Duration limit);
+  // Also done if this ResourceManager has the id already.
+  net::Task<Result<void>> submit(ApplicationSubmission submission, base::Duration limit);
+  net::Task<Result<ApplicationState>> application_state(ApplicationId id, base::Duration limit);  // kNotFound
+  // Applications with the tag that have not ended.
+  net::Task<Result<std::vector<ApplicationState>>> running_applications(std::string tag, base::Duration limit);
+  net::Task<Result<void>> kill(ApplicationId id, base::Duration limit);
   // In one call. Done when the server has taken it: what its scheduler makes of it shows in a later report.
   net::Task<Result<void>> update(std::vector<NodeUpdate> updates, base::Duration limit);
 

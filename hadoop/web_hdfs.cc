@@ -5,6 +5,8 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "hadoop/yarn_site.h"
+#include "net/address.h"
 
 namespace tidemark::hadoop {
 namespace {
@@ -14,6 +16,8 @@ using base::cat;
 constexpr std::string_view kWebHdfs = "/webhdfs/v1";
 constexpr std::string_view kHttpPort = "9870";  // dfs.namenode.http-address
 constexpr std::size_t kShownMax = 500;          // bytes of an unexpected answer
+constexpr std::uint16_t kRpcPort = 8020;        // of a file system without a port
+constexpr std::string_view kRpcTokenKind = "HDFS_DELEGATION_TOKEN";
 
 HdfsFile file_of(const Json& status) {
   HdfsFile out;
@@ -204,6 +208,17 @@ net::Task<Result<void>> WebHdfs::remove(std::string path, base::Duration limit) 
   co_return Result<void>();
 }
 
+net::Task<Result<DelegationToken>> WebHdfs::delegation_token(std::string renewer, base::Duration limit) {
+  TM_CO_TRY(const auto answer,
+            co_await ask("GET", "/", cat("GETDELEGATIONTOKEN&renewer=", net::percent_encode(renewer)), limit));
+  if (answer.status != 200) co_return fail(refused("get a delegation token", answer));
+  TM_CO_TRY(const Json json, Json::parse(answer.body));
+  TM_CO_TRY(DelegationToken token, parse_delegation_token(json.text_at("Token", "urlString")));
+  token.kind = kRpcTokenKind;  // WebHDFS gives the same token another kind
+  token.service.clear();
+  co_return token;
+}
+
 net::Task<Result<void>> WebHdfs::touch(std::string path, std::int64_t modified_ms, base::Duration limit) {
   TM_CO_TRY(const auto answer,
             co_await ask("PUT", path, cat("SETTIMES&modificationtime=", modified_ms, "&accesstime=-1"), limit));
@@ -229,6 +244,19 @@ Result<HdfsPlace> open_hdfs(net::EventLoop& loop, const HdfsAccess& access, std:
   TM_TRY(const auto addresses, name_node_addresses(access.site, authority));
   return HdfsPlace{WebHdfs(loop, access.workers, addresses, access.user, access.make_gss), whole.substr(0, slash),
                    whole.substr(slash)};
+}
+
+net::Task<Result<std::string>> token_service(net::EventLoop& loop, HdfsAccess access, std::string authority,
+                                             base::Duration limit) {
+  if (access.site.contains(cat("dfs.ha.namenodes.", authority))) co_return cat("ha-hdfs:", authority);
+  TM_CO_TRY(const Address address, parse_address(authority, kRpcPort));
+  std::string host = base::lower(address.host);
+  if (value_or(access.site, "hadoop.security.token.service.use_ip", "true") == "true") {
+    TM_CO_TRY(const auto found, co_await net::resolve(loop, access.workers, address.host, address.port, limit));
+    if (found.empty()) co_return fail(ErrorKind::kUnavailable, "no address of ", address.host);
+    host = found.front().ip();
+  }
+  co_return cat(host, ":", address.port);
 }
 
 }  // namespace tidemark::hadoop

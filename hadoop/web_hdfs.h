@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "hadoop/delegation_tokens.h"
 #include "hadoop/negotiate.h"
 #include "net/http.h"
 #include "net/http_client.h"
@@ -46,6 +47,8 @@ class WebHdfs {
   // False: it does not exist, or the target exists.
   net::Task<Result<bool>> rename(std::string from, std::string to, base::Duration limit);
   net::Task<Result<void>> remove(std::string path, base::Duration limit);  // with all below it
+  // A token with which clients without a ticket use this file system over RPC. Its service is not set.
+  net::Task<Result<DelegationToken>> delegation_token(std::string renewer, base::Duration limit);
   net::Task<Result<void>> touch(std::string path, std::int64_t modified_ms, base::Duration limit);
 
  private:
@@ -80,5 +83,10 @@ struct HdfsPlace {
 };
 // `url`: hdfs://nn:8020/path, or hdfs:///path of fs.defaultFS.
 Result<HdfsPlace> open_hdfs(net::EventLoop& loop, const HdfsAccess& access, std::string_view url);
+
+// The service by which clients find a token of the file system hdfs://AUTHORITY: ha-hdfs:NAME, or the address as
+// Hadoop writes it (hadoop.security.token.service.use_ip).
+net::Task<Result<std::string>> token_service(net::EventLoop& loop, HdfsAccess access, std::string authority,
+                                             base::Duration limit);
 
 }  // namespace tidemark::hadoop

@@ -23,7 +23,7 @@
 #include "gateway/runs.h"
 #include "gateway/sqlite_store.h"
 #include "gateway/yarn_side.h"
-#include "hadoop/applications_rest.h"
+#include "hadoop/application_client.h"
 #include "kube/memory/local_transport.h"
 #include "kube/memory/server.h"
 #include "net/http_server.h"
@@ -314,9 +314,10 @@ class World {
     YarnOptions yarn_options;
     yarn_options.spark_jars = "local:/opt/spark/jars/*";
     yarn_options.poll = 5ms;
-    yarn = std::make_unique<YarnSide>(loop, hadoop::ApplicationsRest(loop, nullptr, rm->cluster(), "tester"),
-                                      hadoop::ContainerLogs(loop, nullptr, "tester", {}), hadoop::HdfsAccess(), log,
-                                      yarn_options, SideOwner{store->instance(), is_live, on_change});
+    yarn = std::make_unique<YarnSide>(
+        loop, hadoop::make_application_client(loop, nullptr, rm->cluster(), "tester", base::Random(4)),
+        hadoop::ContainerLogs(loop, nullptr, "tester", {}), hadoop::HdfsAccess(), log, yarn_options,
+        SideOwner{store->instance(), is_live, on_change});
     runs->use({kubernetes.get(), yarn.get()});
     ASSERT_TRUE(run(runs->resume()));
     kubernetes->start();

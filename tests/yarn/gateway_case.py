@@ -24,13 +24,14 @@ class GatewayCase(unittest.TestCase):
     TOTALS = [Totals(memory_mib=4096, vcores=8)]
     CORE: dict[str, str] = {}  # of core-site.xml
     YARN_SITE: dict[str, str] = {}
+    JAVA: list[str] = []  # options of YARN's JVMs
     SCHEME = "http"
     tls: ssl.SSLContext | None = None
     headers: dict[str, str] = {}
 
     @classmethod
     def setUpClass(cls):
-        cls.yarn = cls.enterClassContext(Yarn(cls.TOTALS, core=cls.CORE, site=cls.YARN_SITE))
+        cls.yarn = cls.enterClassContext(Yarn(cls.TOTALS, core=cls.CORE, site=cls.YARN_SITE, java=cls.JAVA))
         cls.api = colocation.client()
         cls.addClassCleanup(cls.api.close)
         must(cls.api.request("POST", PRIORITIES, {"metadata": {"name": "koord-batch"}, "value": 5500}), 201, 409)

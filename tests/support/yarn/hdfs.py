@@ -6,7 +6,7 @@ import urllib.request
 from collections.abc import Mapping
 
 from support.ports import free
-from support.yarn import settings
+from support.yarn import kerberos, settings
 from support.yarn.server import Server
 from support.yarn.yarn import Yarn
 
@@ -22,6 +22,7 @@ class Hdfs:
         self._rpc, self._web, *self._data = free(5)
         self.url = f"hdfs://127.0.0.1:{self._rpc}"
         self.core = {"fs.defaultFS": self.url}
+        self._java: list[str] = []
 
     def site(self, folder) -> Mapping[str, str]:
         transfer, http, ipc = self._data
@@ -43,7 +44,7 @@ class Hdfs:
         for program in ("rm", "client", *(node.name for node in yarn.nodes)):
             settings.write(yarn.layout.configuration(program), hdfs_site=self.site(folder))
         environment = settings.environment(yarn.layout, yarn.java, "client")
-        command = [str(yarn.java), f"-Xmx{HEAP_MIB}m", "-cp", f"{yarn.jars}/*:{yarn.configuration}:{folder}/pages"]
+        command = [str(yarn.java), f"-Xmx{HEAP_MIB}m", *self._java, "-cp", f"{yarn.jars}/*:{yarn.configuration}:{folder}/pages"]
         made = subprocess.run([*command, NAME_NODE, "-format", "-nonInteractive"], stdin=subprocess.DEVNULL, capture_output=True, text=True, env=environment, timeout=FORMAT_S)
         if made.returncode != 0:
             raise AssertionError(made.stdout[-2000:] + made.stderr[-2000:])
@@ -74,3 +75,29 @@ class Hdfs:
 
     def names(self, path: str) -> list[str]:
         return [each["pathSuffix"] for each in json.loads(self.ask(self._url(path, "LISTSTATUS")))["FileStatuses"]["FileStatus"]]
+
+
+class SecureHdfs(Hdfs):
+    """The same with Kerberos, and SPNEGO at its WebHDFS. Its YARN has Kerberos too."""
+
+    def __init__(self, kdc: kerberos.Kdc):
+        super().__init__()
+        self._java = kerberos.java(kdc)
+        self._keytabs = {name: kdc.add(f"{name}/{kerberos.HOST}") for name in ("nn", "dn", "HTTP")}
+        secret = kdc.folder / "http-secret"
+        secret.write_text("of the cookies of one test")
+        self.core |= {"hadoop.http.authentication.signature.secret.file": str(secret)}
+
+    def site(self, folder) -> Mapping[str, str]:
+        principals = {name: f"{name}/{kerberos.HOST}@{kerberos.REALM}" for name in self._keytabs}
+        return {
+            **super().site(folder), "dfs.namenode.http-address": f"{kerberos.HOST}:{self._web}", "dfs.namenode.kerberos.principal": principals["nn"],
+            "dfs.namenode.keytab.file": str(self._keytabs["nn"]), "dfs.datanode.kerberos.principal": principals["dn"], "dfs.datanode.keytab.file": str(self._keytabs["dn"]),
+            "dfs.web.authentication.kerberos.principal": principals["HTTP"], "dfs.web.authentication.kerberos.keytab": str(self._keytabs["HTTP"]),
+            "hadoop.http.authentication.type": "kerberos", "hadoop.http.authentication.kerberos.principal": principals["HTTP"],
+            "hadoop.http.authentication.kerberos.keytab": str(self._keytabs["HTTP"]), "dfs.block.access.token.enable": "true", "ignore.secure.ports.for.testing": "true",
+        }
+
+    def ready(self) -> bool:
+        """All pages of the NameNode want a ticket."""
+        return "Successfully sent block report" in self._servers[1].said()
