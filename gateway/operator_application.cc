@@ -1,6 +1,7 @@
 #include "gateway/operator_application.h"
 
 #include "base/text.h"
+#include "kube/intern.h"
 #include "model/names.h"
 
 namespace tidemark::gateway {
@@ -48,48 +49,6 @@ Json driver_template(const DriverNames& names, const KubernetesOptions& options)
 
 Json labels_of(const DriverNames& names) {
   return Json::object({{kRunLabel, names.run}, {kAttemptLabel, cat(names.attempt)}});
-}
-
-void read_metadata(JsonReader& json, SparkApplicationState& out) {
-  json.object([&](std::string_view key) {
-    if (key == "name") {
-      json.string(out.meta.name);
-    } else if (key == "namespace") {
-      json.string(out.meta.ns);
-    } else if (key == "uid") {
-      json.string(out.uid);
-    } else if (key == "resourceVersion") {
-      json.string(out.meta.resource_version);
-    } else if (key == "creationTimestamp") {
-      std::string text;
-      json.string(text);
-      if (const auto time = base::parse_rfc3339(text)) out.created = *time;
-    } else if (key == "deletionTimestamp") {
-      std::string text;
-      json.string(text);
-      out.deleted = !text.empty();
-    } else if (key == "labels") {
-      json.object([&](std::string_view label) {
-        std::string text;
-        if (label == kRunLabel) {
-          json.string(out.run);
-        } else if (label == kAttemptLabel) {
-          json.string(text);
-          out.attempt = base::parse_int(text).value_or(0);
-        } else {
-          json.skip();
-        }
-      });
-    } else if (key == "finalizers") {
-      json.array([&] {
-        std::string text;
-        json.string(text);
-        if (text == kFinalizer) out.has_finalizer = true;
-      });
-    } else {
-      json.skip();
-    }
-  });
 }
 
 void read_state(JsonReader& json, SparkApplicationState& out) {
@@ -142,11 +101,7 @@ Json start_object(const DriverNames& names) {
 }
 
 std::size_t SparkApplicationState::bytes() const {
-  std::size_t sum = sizeof *this;
-  for (const std::string* text : {&meta.ns, &meta.name, &meta.resource_version, &uid, &run, &state, &message}) {
-    if (text->capacity() > std::string().capacity()) sum += text->capacity() + 1;
-  }
-  return sum;
+  return sizeof *this + heap_bytes() + kube::string_bytes(state) + kube::string_bytes(message);
 }
 
 Result<SparkApplicationState> decode_application(std::string_view bytes) {
@@ -154,7 +109,7 @@ Result<SparkApplicationState> decode_application(std::string_view bytes) {
   JsonReader json(bytes);
   json.object([&](std::string_view key) {
     if (key == "metadata") {
-      read_metadata(json, out);
+      read_run_object(json, out, [](std::string_view) { return false; });
     } else if (key == "status") {
       json.object([&](std::string_view field) {
         if (field == "applicationState") {

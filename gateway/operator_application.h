@@ -6,15 +6,14 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <string>
 #include <string_view>
 
-#include "base/clock.h"
 #include "base/json.h"
 #include "base/result.h"
 #include "gateway/driver_objects.h"
 #include "gateway/job.h"
+#include "gateway/run_object.h"
 #include "kube/resource.h"
 
 namespace tidemark::gateway {
@@ -31,18 +30,7 @@ Json application_object(const SparkJob& job, const DriverNames& names, const Kub
 Json start_object(const DriverNames& names);
 
 // The parts of it that the gateway keeps.
-struct SparkApplicationState {
-  struct Meta {
-    std::string ns;
-    std::string name;
-    std::string resource_version;
-  } meta;
-  base::WallTime created;
-  std::string uid;
-  std::string run;  // label tidemark.io/run
-  std::int64_t attempt = 0;
-  bool has_finalizer = false;
-  bool deleted = false;
+struct SparkApplicationState : RunObject {
   std::string state;
   std::string message;  // the operator's error
 

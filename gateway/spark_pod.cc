@@ -1,61 +1,30 @@
 #include "gateway/spark_pod.h"
 
 #include "base/json.h"
-#include "base/text.h"
 #include "gateway/driver_objects.h"
+#include "kube/intern.h"
 
 namespace tidemark::gateway {
 namespace {
 
 using base::JsonReader;
 
-void read_labels(JsonReader& json, SparkPod& out) {
-  json.object([&](std::string_view key) {
-    std::string text;
-    if (key == kRunLabel) {
-      json.string(out.run);
-    } else if (key == kAttemptLabel) {
-      json.string(text);
-      out.attempt = base::parse_int(text).value_or(0);
-    } else if (key == "spark-role") {
-      json.string(text);
-      out.is_driver = text == "driver";
-    } else if (key == "spark-app-selector") {
+void read_metadata(JsonReader& json, SparkPod& out) {
+  read_run_object(json, out, [&](std::string_view label) {
+    if (label == "spark-role") {
+      std::string role;
+      json.string(role);
+      out.is_driver = role == "driver";
+    } else if (label == "spark-app-selector") {
       json.string(out.app_id);
-    } else if (key == "spark-exec-id") {
+    } else if (label == "spark-exec-id") {
       json.string(out.executor);
     } else {
-      json.skip();
+      return false;
     }
+    return true;
   });
-}
-
-void read_metadata(JsonReader& json, SparkPod& out) {
-  json.object([&](std::string_view key) {
-    if (key == "name") {
-      json.string(out.meta.name);
-    } else if (key == "namespace") {
-      json.string(out.meta.ns);
-    } else if (key == "uid") {
-      json.string(out.uid);
-    } else if (key == "resourceVersion") {
-      json.string(out.meta.resource_version);
-    } else if (key == "deletionTimestamp") {
-      std::string text;
-      json.string(text);
-      out.driver.deleted = !text.empty();
-    } else if (key == "labels") {
-      read_labels(json, out);
-    } else if (key == "finalizers") {
-      json.array([&] {
-        std::string text;
-        json.string(text);
-        if (text == kFinalizer) out.has_finalizer = true;
-      });
-    } else {
-      json.skip();
-    }
-  });
+  out.driver.deleted = out.deleted;
 }
 
 struct ContainerStatus {
@@ -147,11 +116,10 @@ void read_status(JsonReader& json, SparkPod& out) {
 }  // namespace
 
 std::size_t SparkPod::bytes() const {
-  std::size_t sum = sizeof *this;
-  for (const std::string* text :
-       {&meta.ns, &meta.name, &meta.resource_version, &uid, &run, &app_id, &executor, &driver.phase, &driver.reason,
-        &driver.disruption, &driver.terminated_reason, &driver.waiting_reason}) {
-    if (text->capacity() > std::string().capacity()) sum += text->capacity() + 1;
+  std::size_t sum = sizeof *this + heap_bytes();
+  for (const std::string* text : {&app_id, &executor, &driver.phase, &driver.reason, &driver.disruption,
+                                  &driver.terminated_reason, &driver.waiting_reason}) {
+    sum += kube::string_bytes(*text);
   }
   return sum;
 }
