@@ -42,14 +42,13 @@ BatchNode::Meta meta_of(const kube::ObjectMeta& meta) {
 }
 
 // hard − used; nullopt: the quota does not limit it.
-std::optional<std::int64_t> left_of(const Json& quota, std::string_view resource) {
+Result<std::optional<std::int64_t>> left_of(const Json& quota, std::string_view resource) {
   const Json* hard = quota.at("status", "hard", resource);
   const Json* used = quota.at("status", "used", resource);
   if (hard == nullptr || used == nullptr) return std::nullopt;
-  const auto most = model::Quantity::from_json(*hard);
-  const auto taken = model::Quantity::from_json(*used);
-  if (!most || !taken) return std::nullopt;
-  return std::max<std::int64_t>(most->scaled_value_saturated(0) - taken->scaled_value_saturated(0), 0);
+  TM_TRY(const auto most, model::Quantity::from_json(*hard));
+  TM_TRY(const auto taken, model::Quantity::from_json(*used));
+  return std::max<std::int64_t>(most.scaled_value_saturated(0) - taken.scaled_value_saturated(0), 0);
 }
 
 template <class T>
@@ -65,6 +64,15 @@ std::optional<model::Amount<Unit>> amount_of(std::optional<std::int64_t> value) 
 
 QuotaRoom tighter(const QuotaRoom& a, const QuotaRoom& b) {
   return {tighter(a.batch_cpu, b.batch_cpu), tighter(a.batch_memory, b.batch_memory), tighter(a.pods, b.pods)};
+}
+
+Result<QuotaRoom> room_in(const Json& quota) {
+  TM_TRY(const auto cpu, left_of(quota, base::cat("requests.", model::kBatchCpu)));
+  TM_TRY(const auto memory, left_of(quota, base::cat("requests.", model::kBatchMemory)));
+  TM_TRY(const auto pods, left_of(quota, "pods"));
+  TM_TRY(const auto counted, left_of(quota, "count/pods"));
+  return QuotaRoom{amount_of<model::CpuMilliUnit>(cpu), amount_of<model::MemoryBytesUnit>(memory),
+                   tighter(pods, counted)};
 }
 
 }  // namespace
@@ -107,13 +115,11 @@ Result<NamespaceQuota> decode_namespace_quota(std::string_view text) {
   NamespaceQuota out{
       .meta = {std::string(json.text_at("metadata", "namespace")), std::string(json.text_at("metadata", "name")),
                std::string(json.text_at("metadata", "resourceVersion"))},
-      .room = {}};
+      .room = QuotaRoom()};
   const Json* scopes = json.at("spec", "scopes");
   if (json.at("spec", "scopeSelector") != nullptr || (scopes != nullptr && !scopes->is_null())) return out;
-  const auto requests = [&](std::string_view resource) { return left_of(json, base::cat("requests.", resource)); };
-  out.room.batch_cpu = amount_of<model::CpuMilliUnit>(requests(model::kBatchCpu));
-  out.room.batch_memory = amount_of<model::MemoryBytesUnit>(requests(model::kBatchMemory));
-  out.room.pods = tighter(left_of(json, "pods"), left_of(json, "count/pods"));
+  const auto room = room_in(json);
+  out.room = room ? std::optional(*room) : std::nullopt;
   return out;
 }
 
@@ -211,9 +217,9 @@ std::optional<BatchCapacity> IdleCapacity::capacity() const {
 
 std::optional<QuotaRoom> IdleCapacity::quota(std::string_view ns) const {
   if (!fresh(quotas_.core())) return std::nullopt;
-  QuotaRoom out;
+  std::optional<QuotaRoom> out = QuotaRoom();
   quotas_.for_each([&](const kube::ObjectKey& key, const NamespaceQuota& quota) {
-    if (key.ns == ns) out = tighter(out, quota.room);
+    if (key.ns == ns) out = out && quota.room ? std::optional(tighter(*out, *quota.room)) : std::nullopt;
   });
   return out;
 }

@@ -45,7 +45,7 @@ struct BatchPod {
 };
 struct NamespaceQuota {
   BatchNode::Meta meta;
-  policy::route::QuotaRoom room;
+  std::optional<policy::route::QuotaRoom> room;  // nullopt: one of its quantities cannot be read
   std::size_t bytes() const;
 };
 
@@ -66,6 +66,7 @@ class IdleCapacity {
   // nullopt: not read yet, or the API server has not answered for minutes. The claims are those of pods that wait for a
   // node and belong to no run of this store.
   std::optional<policy::route::BatchCapacity> capacity() const;
+  // nullopt also if a quantity of a quota of the namespace cannot be read: an unknown quota decides nothing.
   std::optional<policy::route::QuotaRoom> quota(std::string_view ns) const;
   // What the pods of a run of this store request.
   policy::route::RunNeed requested(std::int64_t run) const;

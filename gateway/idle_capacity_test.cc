@@ -121,15 +121,17 @@ TEST(NamespaceQuota, LeavesHardMinusUsed) {
                                       spec, R"(},"status":{"hard":)", hard, R"(,"used":)", used, "}}"))
         ->room;
   };
-  EXPECT_EQ(room("", R"({"pods":"10","cpu":"4"})", R"({"pods":"3","cpu":"1"})").pods, 7);
-  EXPECT_EQ(room("", R"({"pods":"10","count/pods":"4"})", R"({"pods":"3","count/pods":"3"})").pods, 1);
-  EXPECT_EQ(room("", R"({"pods":"1"})", R"({"pods":"3"})").pods, 0);
+  EXPECT_EQ(room("", R"({"pods":"10","cpu":"4"})", R"({"pods":"3","cpu":"1"})")->pods, 7);
+  EXPECT_EQ(room("", R"({"pods":"10","count/pods":"4"})", R"({"pods":"3","count/pods":"3"})")->pods, 1);
+  EXPECT_EQ(room("", R"({"pods":"1"})", R"({"pods":"3"})")->pods, 0);
   EXPECT_EQ(room("", R"({"pods":"1"})", "{}"), QuotaRoom()) << "nothing is counted yet";
+  EXPECT_EQ(room("", R"({"pods":"many"})", R"({"pods":"3"})"), std::nullopt);
+  EXPECT_EQ(room("", R"({"pods":"4","count/pods":"4"})", R"({"pods":"3","count/pods":"?"})"), std::nullopt);
   const auto batch =
       room("", R"({"requests.kubernetes.io/batch-cpu":"12k","requests.kubernetes.io/batch-memory":"4Gi"})",
            R"({"requests.kubernetes.io/batch-cpu":"500","requests.kubernetes.io/batch-memory":"1Gi"})");
-  EXPECT_EQ(batch.batch_cpu, model::CpuMilli{11'500});
-  EXPECT_EQ(batch.batch_memory, model::MemoryBytes{std::int64_t{3} << 30});
+  EXPECT_EQ(batch->batch_cpu, model::CpuMilli{11'500});
+  EXPECT_EQ(batch->batch_memory, model::MemoryBytes{std::int64_t{3} << 30});
   EXPECT_EQ(room(R"("scopes":["BestEffort"])", R"({"pods":"1"})", R"({"pods":"1"})"), QuotaRoom());
   EXPECT_EQ(room(R"("scopeSelector":{"matchExpressions":[]})", R"({"pods":"1"})", R"({"pods":"1"})"), QuotaRoom());
 }
