@@ -1,4 +1,4 @@
-"""`tidemark yarn-operator` at a ResourceManager with Hadoop's FairScheduler: totals, held and pending amounts, and reclaims by an agent. All other tests use the CapacityScheduler,
+"""`tidemark yarn-operator` at a ResourceManager with Hadoop's FairScheduler: totals, vcores, held and pending amounts, and reclaims by an agent. All other tests use the CapacityScheduler,
 the default of Hadoop."""
 
 import json
@@ -47,6 +47,16 @@ class FairScheduler(AskingBack):
         self.assertLessEqual(set(containers), set(self.running()))
         self.annotate("yarn-0", origin(4000, 3072))
         self.wait_total(0, 3072, 4, operator)
+
+    def test_no_node_gets_more_vcores_than_it_has(self):
+        """The default policy shares by memory, but a container starts only on a node that has its vcores. So no cluster of a FairScheduler ignores CPU."""
+        self.annotate("yarn-0", origin(2000, 3072))
+        self.wait_total(0, 3072, 2, self.begin())
+        job = self.yarn.submit("sleep 1000", containers=TASKS, memory_mib=256, master_memory_mib=MASTER_MIB)
+        self.addCleanup(job.end)
+        until("the master and one container run", lambda: len(self.running()) == 2)
+        time.sleep(3 * POLL_S)
+        self.assertEqual(2, self.nms[0].seen()["usedVirtualCores"])
 
     def test_waiting_work_is_in_the_ledger(self):
         operator = self.begin()
