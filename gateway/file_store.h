@@ -20,18 +20,23 @@ struct StoredFile {
   std::int64_t modified_ms = 0;  // since 1970
 };
 
-class FileStore {
+// Where the logs of ended drivers and executors go.
+class LogArchive {
  public:
-  virtual ~FileStore() = default;
+  virtual ~LogArchive() = default;
+  // Replaces a file, with the folders that lead to it.
+  virtual net::Task<Result<void>> put(std::string path, std::string bytes) = 0;
+  // kNotFound if it does not exist; kInvalid if it has more bytes.
+  virtual net::Task<Result<std::string>> read(std::string path, std::int64_t bytes_max) = 0;
+};
+
+class FileStore : public LogArchive {
+ public:
   // Of a path below the root, as a job names it: hdfs://nn:8020/root/path, or local:///root/path.
   virtual std::string url(std::string_view path) const = 0;
   virtual std::string folder() const = 0;  // the root if it is a folder; "": it is in HDFS
 
-  // Replaces a file, with the folders that lead to it.
-  virtual net::Task<Result<void>> put(std::string path, std::string bytes) = 0;
   virtual net::Task<Result<void>> append(std::string path, std::string bytes) = 0;
-  // kNotFound if it does not exist; kInvalid if it has more bytes.
-  virtual net::Task<Result<std::string>> read(std::string path, std::int64_t bytes_max) = 0;
   virtual net::Task<Result<StoredFile>> status(std::string path) = 0;               // kNotFound
   virtual net::Task<Result<std::vector<StoredFile>>> list(std::string folder) = 0;  // empty if it does not exist
   virtual net::Task<Result<void>> rename(std::string from, std::string to) = 0;     // replaces `to`

@@ -16,6 +16,7 @@
 #include "gateway/output_check.h"
 #include "gateway/routes.h"
 #include "gateway/run_api.h"
+#include "gateway/s3_archive.h"
 #include "gateway/spark_application.h"
 #include "gateway/spark_operator.h"
 #include "gateway/sqlite_store.h"
@@ -35,9 +36,18 @@ constexpr base::Duration kDrainLimit = std::chrono::seconds(5);
 constexpr std::string_view kNotReady = "the gateway still reads its store";
 constexpr std::string_view kSwitchPath = "/tidemark/v1/switch";
 constexpr std::size_t kSwitchBodyMax = 1024;
+constexpr std::size_t kS3KeysFileMax = 64 * 1024;
 
 hadoop::HdfsAccess hdfs_access(const Gateway::Rim& rim, const GatewayOptions& options) {
   return {rim.workers, options.yarn.hadoop, options.yarn_user, rim.yarn ? rim.yarn->make_gss : hadoop::MakeGss()};
+}
+
+Result<std::unique_ptr<LogArchive>> open_archive(net::EventLoop& loop, const Gateway::Rim& rim,
+                                                 const GatewayOptions& options) {
+  if (!options.archive.starts_with(kS3Scheme)) return open_file_store(loop, hdfs_access(rim, options), options.archive);
+  S3Access access = s3_access(rim.environment,
+                              [read = rim.files.read](const std::string& path) { return read(path, kS3KeysFileMax); });
+  return open_s3_archive(loop, rim.workers, std::move(access), options.archive);
 }
 
 std::string renewer_of(const hadoop::RmCluster& cluster) {
@@ -55,7 +65,8 @@ class RunningGateway final : public Gateway {
   // What is opened before the gateway; null: there is none.
   struct Parts {
     std::unique_ptr<Store> store{};
-    std::unique_ptr<FileStore> archive{}, uploads{};
+    std::unique_ptr<LogArchive> archive{};
+    std::unique_ptr<FileStore> uploads{};
     std::unique_ptr<Celeborn> celeborn{};
     std::unique_ptr<SparkSubmit> spark_submit{};
     std::unique_ptr<Authentication> authentication{};
@@ -266,7 +277,7 @@ class RunningGateway final : public Gateway {
   base::Log log_;
   base::Registry& metrics_;
   std::unique_ptr<Store> store_;
-  std::unique_ptr<FileStore> archive_;              // null: none
+  std::unique_ptr<LogArchive> archive_;             // null: none
   std::unique_ptr<Celeborn> celeborn_;              // null: none
   std::unique_ptr<SparkSubmit> spark_submit_;       // null: none
   std::unique_ptr<Authentication> authentication_;  // null: none
@@ -315,7 +326,9 @@ void declare_flags(base::Flags& flags, GatewayOptions& options) {
   flags.integer("kubernetes-waiting-max", options.runs.rules.kubernetes_waiting_max, 1, 100'000,
                 "most runs that wait for a node at the same time");
   flags.group("Logs");
-  flags.text("archive", options.archive, "HDFS (hdfs:///PATH) or a folder for logs of ended drivers and executors")
+  flags
+      .text("archive", options.archive,
+            "HDFS (hdfs:///PATH), S3 (s3://BUCKET/PATH) or a folder for logs of ended drivers and executors")
       .placeholder("PLACE");
   flags.integer("log-max-mib", options.log_max_mib, 1, 1024, "longest log of a driver or an executor in MiB");
   flags.duration("log-keep", options.runs.logs.keep, std::chrono::hours(1), std::chrono::hours(24 * 365),
@@ -369,12 +382,15 @@ Result<std::unique_ptr<Gateway>> Gateway::make(net::EventLoop& loop, Rim rim, ba
   }
   options.runs.logs.folder = cat(options.data_dir, "/logs");
   options.runs.logs.bytes_max = options.log_max_mib * 1024 * 1024;
-  for (const auto& [flag, place, store_of] : {std::tuple("--archive", &options.archive, &parts.archive),
-                                              std::tuple("--uploads", &options.uploads, &parts.uploads)}) {
-    if (place->empty()) continue;
-    auto opened = open_file_store(loop, hdfs_access(rim, options), *place);
-    if (!opened) return fail(std::move(opened).error().within(flag));
-    *store_of = *std::move(opened);
+  if (!options.archive.empty()) {
+    auto opened = open_archive(loop, rim, options);
+    if (!opened) return fail(std::move(opened).error().within("--archive"));
+    parts.archive = *std::move(opened);
+  }
+  if (!options.uploads.empty()) {
+    auto opened = open_file_store(loop, hdfs_access(rim, options), options.uploads);
+    if (!opened) return fail(std::move(opened).error().within("--uploads"));
+    parts.uploads = *std::move(opened);
   }
   if (parts.uploads) options.kubernetes.uploads_folder = parts.uploads->folder();
   if (!options.celeborn.endpoints.empty()) {

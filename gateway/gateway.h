@@ -48,7 +48,7 @@ struct GatewayOptions {
   RunsOptions runs;
   CelebornOptions celeborn;
   std::int64_t log_max_mib = 8;  // of the log of a run, and of an executor
-  std::string archive;           // HDFS or a folder for logs of ended drivers and executors; "": none
+  std::string archive;           // HDFS, S3 or a folder for logs of ended drivers and executors; "": none
   std::string uploads;           // HDFS or a shared folder for files that clients send; "": none
   base::Duration uploads_keep = std::chrono::hours(7 * 24);
   std::string public_url;  // of this gateway, for links in Spark's History Server
@@ -64,7 +64,8 @@ class Gateway {
     net::WorkerPool* workers = nullptr;  // resolves names
     std::unique_ptr<Store> store{};      // null: SQLite in data_dir
     kube::Files files{};
-    std::shared_ptr<hadoop::GssAcceptor> acceptor{};  // null: no SPNEGO
+    std::function<std::string(const std::string&)> environment{};  // the values of variables, for S3
+    std::shared_ptr<hadoop::GssAcceptor> acceptor{};               // null: no SPNEGO
     Audit audit{};
     kube::PluginHost programs{};  // runs spark-submit
   };

@@ -33,9 +33,9 @@ class KubernetesSide final : public SideClient {
   // Where the logs of ended executors go. With it the driver leaves ended executor pods to the gateway, which deletes
   // them once it has their logs.
   struct ExecutorLogs {
-    FileStore* files = nullptr;  // null: logs of executors go with their pods
-    std::int64_t bytes_max = 0;  // of one executor
-    std::string public_url;      // of the gateway: for the links of the History Server; "": no links
+    LogArchive* files = nullptr;  // null: logs of executors go with their pods
+    std::int64_t bytes_max = 0;   // of one executor
+    std::string public_url;       // of the gateway: for the links of the History Server; "": no links
   };
   KubernetesSide(net::EventLoop& loop, kube::Client& client, base::Log log, base::Registry& metrics,
                  base::Random random, KubernetesOptions options, SideOwner owner);

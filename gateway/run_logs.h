@@ -39,8 +39,8 @@ class RunLogs {
  public:
   RunLogs(net::EventLoop& loop, base::Log log, RunLogsOptions options);
   // It also gets the logs of ended drivers and executors; null: there is none.
-  void use_archive(FileStore* archive) { archive_ = archive; }
-  FileStore* archive() const { return archive_; }
+  void use_archive(LogArchive* archive) { archive_ = archive; }
+  LogArchive* archive() const { return archive_; }
 
   void start();  // removes old logs until destroyed
 
@@ -79,7 +79,7 @@ class RunLogs {
   net::EventLoop& loop_;
   base::Log log_;
   const RunLogsOptions options_;
-  FileStore* archive_ = nullptr;
+  LogArchive* archive_ = nullptr;
   std::map<std::int64_t, Update> updates_;  // of runs that have not ended
   net::Scope scope_;
 };

@@ -110,6 +110,7 @@ int run_gateway(const std::vector<std::string>& args) {
   client_config.metrics = &metrics;
   rim.audit = audit.listener();
   rim.files = kube::system_files();
+  rim.environment = [](const std::string& name) { return environment_or_empty(name.c_str()); };
   rim.programs = kube::system_plugin_host(loop);
   options.spark_submit.java_home = environment_or_empty("JAVA_HOME");
   if (!options.spnego_keytab.empty()) {

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "net/authority.h"
 #include "net/http_client_connection.h"
 #include "net/http_fields.h"
 #include "net/tls_context.h"
@@ -23,14 +24,6 @@ constexpr base::Duration kFurtherDialPause = std::chrono::seconds(1);
 
 bool is_idempotent(std::string_view method) {
   return method == "GET" || method == "HEAD" || method == "PUT" || method == "DELETE" || method == "OPTIONS";
-}
-
-std::string authority_of(const Url& url) {
-  if (url.scheme == "unix") return "localhost";
-  const bool six = url.host.find(':') != std::string::npos && !url.host.starts_with('[');
-  std::string authority = six ? base::cat("[", url.host, "]") : url.host;
-  if (url.port != (url.scheme == "https" ? 443 : 80)) authority += base::cat(":", url.port);
-  return authority;
 }
 
 Error too_late(base::Duration limit) {
@@ -103,6 +96,14 @@ struct Dial {
 };
 
 }  // namespace
+
+std::string authority_of(const Url& url) {
+  if (url.scheme == "unix") return "localhost";
+  const bool six = url.host.find(':') != std::string::npos && !url.host.starts_with('[');
+  std::string authority = six ? base::cat("[", url.host, "]") : url.host;
+  if (url.port != (url.scheme == "https" ? 443 : 80)) authority += base::cat(":", url.port);
+  return authority;
+}
 
 struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
   using ConnectionPtr = std::shared_ptr<ClientConnection>;

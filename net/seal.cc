@@ -2,6 +2,7 @@
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
 #include <openssl/rand.h>
 
 #include <algorithm>
@@ -35,6 +36,25 @@ std::string sha256(std::string_view text) {
   const bool good = EVP_Digest(text.data(), text.size(), bytes_of(digest), &size, EVP_sha256(), nullptr) == 1;
   TM_CHECK(good && size == digest.size(), "OpenSSL always has SHA-256");
   return digest;
+}
+
+std::string hmac_sha256(std::string_view key, std::string_view text) {
+  std::string digest(32, '\0');
+  unsigned size = 0;
+  const auto* done = HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), bytes_of(text), text.size(),
+                          bytes_of(digest), &size);
+  TM_CHECK(done != nullptr && size == digest.size(), "OpenSSL always has SHA-256");
+  return digest;
+}
+
+std::string hex(std::string_view bytes) {
+  std::string out;
+  for (const char byte : bytes) {
+    const auto value = static_cast<unsigned char>(byte);
+    out += "0123456789abcdef"[value >> 4];
+    out += "0123456789abcdef"[value & 15];
+  }
+  return out;
 }
 
 std::string base64url(std::string_view bytes) {
@@ -84,13 +104,7 @@ std::string Sha256::hex() {
   std::string digest(32, '\0');
   unsigned size = 0;
   TM_CHECK(EVP_DigestFinal_ex(impl_->context.get(), bytes_of(digest), &size) == 1, "hex() is called once");
-  std::string out;
-  for (const char byte : digest) {
-    const auto value = static_cast<unsigned char>(byte);
-    out += "0123456789abcdef"[value >> 4];
-    out += "0123456789abcdef"[value & 15];
-  }
-  return out;
+  return net::hex(digest);
 }
 
 Sealer::Sealer(std::string_view secret) {

@@ -15,6 +15,9 @@ namespace tidemark::net {
 
 // SHA-256, as bytes.
 std::string sha256(std::string_view text);
+// HMAC with SHA-256 (RFC 2104), as bytes.
+std::string hmac_sha256(std::string_view key, std::string_view text);
+std::string hex(std::string_view bytes);
 
 // The time depends only on the sizes.
 bool equal_in_constant_time(std::string_view a, std::string_view b);
