@@ -5,12 +5,14 @@ import re
 import time
 import unittest
 from collections import Counter
+from collections.abc import Sequence
 
+from cluster.colocation import must
 from cluster.tidemark_process import wait_for
 from support.patience import PATIENCE_S
-from yarn.gateway_case import GatewayCase
+from yarn.gateway_case import PODS, GatewayCase
 
-PHASES = ["received", "queued", "routed", "reserved", "submitted", "running", "ending", "done"]  # of a run on Kubernetes
+PHASES = ["received", "queued", "routed", "reserved", "submitted", "admitted", "running", "ending", "done"]  # of a run on Kubernetes
 ROUNDS = 3  # kills in each phase
 SUCCEEDED = {"exitCode": 0, "reason": "Completed", "startedAt": None, "finishedAt": None}
 
@@ -30,20 +32,28 @@ class KillsCase(GatewayCase):
     def pods_of(self, number: int) -> list[dict]:
         return [pod for pod in self.drivers() if pod["metadata"]["labels"]["tidemark.io/run"].endswith(f"-{number}")]
 
+    def bind(self, pod: dict) -> None:
+        """As a scheduler does. No kubelet watches the node."""
+        meta = {key: pod["metadata"][key] for key in ("name", "namespace")}
+        must(self.api.request("POST", f"{PODS}/{meta['name']}/binding", {"apiVersion": "v1", "kind": "Binding", "metadata": meta, "target": {"kind": "Node", "name": "n1"}}))
+
     def go_on(self, numbers) -> None:
         """What a kubelet does next with the drivers of these runs."""
+        phases = {each["id"]: each["phase"] for each in self.ask("GET", "/tidemark/v1/runs?size=1000")["runs"]}
         for number in numbers:
             for pod in self.pods_of(number):
                 if self.batch(number)["state"] == "running" and pod["status"]["phase"] == "Running":
                     self.set_status(pod, {"phase": "Succeeded", "containerStatuses": [self.status_of("terminated", SUCCEEDED)]})
-                elif pod["status"]["phase"] == "Pending":
+                elif not pod["spec"].get("nodeName"):
+                    self.bind(pod)
+                elif pod["status"]["phase"] == "Pending" and phases.get(number) == "admitted":
                     self.set_status(pod, {"phase": "Running", "containerStatuses": [self.status_of("running", {"startedAt": None})]})
 
-    def kill_in_each_phase(self, rounds: int) -> Counter[str]:
-        """The kills by phase. All its runs end, and each has one driver."""
+    def kill_in_each_phase(self, rounds: int, phases: Sequence[str] = PHASES) -> Counter[str]:
+        """The kills by phase: one that a run leaves at once may be missed. All its runs end, and each has one driver."""
         runs: dict[int, str] = {}
         kills: Counter[str] = Counter()
-        for phase in PHASES * rounds:
+        for phase in [*phases] * rounds:
             posted = self.post_everywhere()
             runs |= posted
             on_kubernetes = next(number for number, side in posted.items() if side == "kubernetes")
