@@ -17,7 +17,7 @@ from driver import build, cluster, node as node_programs, processes
 from driver.console import Failed
 from support.node.node import Node
 
-ANSWER_S = 180
+ANSWER_S = 600
 
 
 class Talker:

@@ -30,6 +30,8 @@ change is one of the amount of every node; each node gets another one. That its 
                    own, until the ResourceManager has them; naive_change_cpu is the ResourceManager's for it, less its usual share; naive_connections are those it made,
                    naive_left_waiting those in TIME_WAIT after it
   together_…       the same, by the same program, in one call over one connection: what the operator's way is to a ResourceManager, without an API server's time
+
+TIDEMARK_BENCH_PARTS names some of `rounds`, `waiting` (`waiting_…` and `copilot_…`) and `memory` (with other numbers of pods).
 """
 
 import http.client
@@ -55,15 +57,19 @@ COPILOTS_S = 60
 MASTER_MIB = 4096  # of the application that waits: its queue is smaller
 WARM_S = 10  # of heartbeats, before anything is measured
 REST_S = 2
-READY_S, SETTLE_S = 60, 120
+READY_S, SETTLE_S = 180, 120
 KUBELETS_EVERY_S = 300
 SAMPLE_S = 0.05
 AT_REST_CPU_S = 0.001
 JMX_S = 11  # so long what the ResourceManager shows of its counters may stay as it is
 MIB = 2**20
+PARTS = ("rounds", "waiting", "memory")
+ONLY = os.environ.get("TIDEMARK_BENCH_PARTS", "").split() or PARTS
 SITE = {"yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": "3000"}
 QUEUE = "yarn.scheduler.capacity.root"
-QUEUES = {f"{QUEUE}.queues": "default,full", f"{QUEUE}.default.capacity": "99.99", f"{QUEUE}.full.capacity": "0.01", f"{QUEUE}.full.maximum-capacity": "0.01"}
+# A scheduler starts a container in a queue that is not full, also if the queue is too small for it. So queue `full` is smaller than a vcore of this cluster.
+QUEUES = {f"{QUEUE}.queues": "default,full", f"{QUEUE}.default.capacity": "99.9999", f"{QUEUE}.full.capacity": "0.0001", f"{QUEUE}.full.maximum-capacity": "0.0001",
+          f"{QUEUE}.full.maximum-applications": "1"}
 
 
 class Operator:
@@ -349,12 +355,13 @@ def run(load_program: Path, fleet_program: Path, folder: Path) -> dict[str, list
         try:
             bench.serve(PODS)
             time.sleep(WARM_S)
-            for number in range(ROUNDS):
+            for number in range(ROUNDS if "rounds" in ONLY else 0):
                 bench.round()
                 print({name: round(values[-1], 3) for name, values in bench.found.items()}, f"load {os.getloadavg()[0]:.1f}", flush=True)
-            bench.waiting()
+            if "waiting" in ONLY:
+                bench.waiting()
             bench.retire()
-            for pods in OTHER_PODS:
+            for pods in OTHER_PODS if "memory" in ONLY else ():
                 bench.serve(pods)
                 bench.only_memory(pods)
                 bench.retire()
@@ -366,6 +373,9 @@ def run(load_program: Path, fleet_program: Path, folder: Path) -> dict[str, list
 
 def main() -> int:
     processes.install_signal_handlers()
+    if missing := [part for part in ONLY if part not in PARTS]:
+        print(f"bench yarn: TIDEMARK_BENCH_PARTS: no part `{missing[0]}`; there are {', '.join(PARTS)}", file=sys.stderr)
+        return 1
     environment, remedy = yarn_world.java_and_hadoop()
     if remedy:
         print(f"bench yarn: {remedy}", file=sys.stderr)
@@ -380,7 +390,7 @@ def main() -> int:
             return 1
     for name, values in found.items():
         figure(f"yarn.{name}", unit(name), values)
-    for name, more in {"rm_operator_adds": "rm_with_operator", "rm_naive_adds": "rm_with_naive"}.items():
+    for name, more in {"rm_operator_adds": "rm_with_operator", "rm_naive_adds": "rm_with_naive"}.items() if "rounds" in ONLY else ():
         figure(f"yarn.{name}", "% of a core", [a - b for a, b in zip(found[more], found["rm_alone"])])
     return 0
 
