@@ -258,6 +258,7 @@ void Api::offline(net::HttpExchange& exchange, const net::Target& target) {
   if (target.has("class")) query.work_class = target.get("class");
   query.phase = target.get("phase");
   query.node = target.get("node");
+  query.text = base::lower(target.get("q"));
   if (target.has("phase") && !is_task_phase(query.phase)) {
     return respond_problem(exchange, 400, "invalid",
                            base::cat("phase: ", base::in_quotes(query.phase),

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "console/json_values.h"
 
 namespace tidemark::console {
@@ -143,9 +144,15 @@ void write_jobs(JsonWriter& json, const View& view) {
   json.end_array();
 }
 
+bool has_in_name(const Task& task, std::string_view text) {
+  return base::cat(task.meta.ns.view(), "/", task.meta.name.view()).find(text) != std::string::npos ||
+         base::lower(task.job.view()).find(text) != std::string::npos;
+}
+
 bool matches(const Task& task, const TaskQuery& query, base::WallTime now) {
   if (query.work_class && *query.work_class != task.work_class.view()) return false;
   if (!query.node.empty() && query.node != task.node.view()) return false;
+  if (!query.text.empty() && !has_in_name(task, query.text)) return false;
   if (query.phase == "abnormal") return !abnormal_word(task, now).empty();
   return query.phase.empty() || query.phase == task_phase(task);
 }

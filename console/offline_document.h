@@ -21,6 +21,7 @@ struct TaskQuery {
   std::optional<std::string> work_class;  // "" is work without a class
   std::string phase;                      // "waiting", "running", "over", "abnormal"; empty: all
   std::string node;
+  std::string text;  // a part of "NAMESPACE/NAME" or of the job, in lower case; empty: all
   std::size_t offset = 0;
   std::size_t limit = 200;
 };

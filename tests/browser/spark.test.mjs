@@ -68,6 +68,13 @@ test("the gateway shows runs by the person's own token, typed by keyboard", asyn
   assert.ok(text.includes(TIDEMARK_DRIVER), text);
   assert.equal(await rows(page, "Spark runs").count(), 1, "bob's run is not ann's");
   assert.ok(!page.url().includes(tokens.ann) && !(await page.evaluate(() => JSON.stringify([localStorage, sessionStorage, document.cookie]))).includes(tokens.ann), "the token stays in the memory of the page");
+  await page.locator("h1").focus();
+  await page.keyboard.press("/");
+  await page.keyboard.type("report of");
+  await page.locator("[role=option]", { hasText: `${first} report of ann` }).waitFor();
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/q=/);
+  await run.waitFor();
   await close(page);
 });
 

@@ -70,6 +70,7 @@ class Console(unittest.TestCase):
         done = subprocess.run(
             ["node", "--test", "--test-reporter=spec", "--test-concurrency=1", HERE / "page.test.mjs"], stdin=subprocess.DEVNULL, capture_output=True, text=True, env=environment, timeout=LIMIT_S
         )
+        print(done.stdout)  # each case with its time, for the log
         self.assertEqual(0, done.returncode, done.stdout[-8000:] + done.stderr[-2000:])
 
     def test_types_of_the_page(self):

@@ -1,6 +1,7 @@
-// What is loaded after the first page: the other pages, their texts and their dialogs.
+// What is loaded after the first page: the other pages, their texts and their dialogs, and what the search asks the API.
 import type { ComponentType } from "preact";
 import { ChangeDialog } from "./change";
+import { find } from "./find";
 import { addTexts } from "./i18n";
 import { Calendar } from "./pages/calendar";
 import { Decisions } from "./pages/decisions";
@@ -21,7 +22,7 @@ addTexts({ en: furtherEn, zh: furtherZh });
 
 const PAGES: Record<Further, ComponentType> = { "/online": Online, "/yarn": Yarn, "/spark": Spark, "/decisions": Decisions, "/settings": Settings, "/calendar": Calendar, "/join": Join, "/platform": Platform };
 
-export { NodePage, PoolPage };
+export { NodePage, PoolPage, find };
 
 // The page of a path without a name in it.
 export function pageOf(path: string): ComponentType | undefined {

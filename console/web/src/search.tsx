@@ -1,4 +1,5 @@
-// The search dialog: nodes, pools and pages by a part of their name.
+// The search dialog: pages, pools and nodes by a part of their name, then what the API finds: tasks, online workloads and
+// Spark runs.
 import { signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { t } from "./i18n";
@@ -7,11 +8,11 @@ import { nodes, poolNames } from "./store";
 
 export const searching = signal(false);
 const HITS_MAX = 12;
+const TYPED_MS = 200; // the API is asked when the typing pauses
 
-type Hit = { text: string; kind: string; path: string };
+export type Hit = { text: string; kind: string; path: string };
 
-function hits(text: string): Hit[] {
-  const wanted = text.trim().toLowerCase();
+function hits(wanted: string): Hit[] {
   const out: Hit[] = [];
   const add = (name: string, kind: string, path: string) => {
     if (out.length < HITS_MAX && (wanted === "" || name.toLowerCase().includes(wanted))) out.push({ text: name, kind, path });
@@ -23,6 +24,36 @@ function hits(text: string): Hit[] {
   for (const name of poolNames.value) add(name, t("pool"), poolPath(name));
   if (wanted !== "") for (const row of nodes.value) add(row.name, t("node"), nodePath(row.name));
   return out;
+}
+
+type Asked = { hits: Hit[]; open: number; errors: string[] };
+const NOTHING_ASKED: Asked = { hits: [], open: 0, errors: [] };
+
+// What the API finds, as its answers come.
+function useAsked(wanted: string): Asked {
+  const [asked, setAsked] = useState(NOTHING_ASKED);
+  useEffect(() => {
+    setAsked(wanted === "" ? NOTHING_ASKED : { ...NOTHING_ASKED, open: 1 });
+    if (wanted === "") return;
+    const abort = new AbortController();
+    const take = (hits: Hit[], errors: string[], open: number) => {
+      if (!abort.signal.aborted) setAsked((before) => ({ hits: [...before.hits, ...hits], errors: [...before.errors, ...errors], open: before.open + open }));
+    };
+    const timer = setTimeout(async () => {
+      try {
+        const answers = (await import("./further")).find(wanted, abort.signal);
+        take([], [], answers.length - 1);
+        for (const answer of answers) answer.then((found) => take(found, [], -1), (error: Error) => take([], [error.message], -1));
+      } catch (error) {
+        take([], [(error as Error).message], -1);
+      }
+    }, TYPED_MS);
+    return () => {
+      abort.abort();
+      clearTimeout(timer);
+    };
+  }, [wanted]);
+  return asked;
 }
 
 export function Search() {
@@ -39,7 +70,9 @@ export function Search() {
       dialog.current?.close();
     }
   }, [open]);
-  const found = open ? hits(text) : [];
+  const wanted = open ? text.trim().toLowerCase() : "";
+  const asked = useAsked(wanted);
+  const found = open ? [...hits(wanted), ...asked.hits] : [];
   const take = (hit: Hit | undefined) => {
     if (!hit) return;
     searching.value = false;
@@ -79,17 +112,20 @@ export function Search() {
           />
           <ul id="search-hits" role="listbox" aria-label={t("search")}>
             {found.map((hit, i) => (
-              <li key={hit.path} id={`hit-${i}`} role="option" aria-selected={i === at} onClick={() => take(hit)} onMouseMove={() => setAt(i)}>
+              <li key={`${hit.kind} ${hit.path}`} id={`hit-${i}`} role="option" aria-selected={i === at} onClick={() => take(hit)} onMouseMove={() => setAt(i)}>
                 <span>{hit.text}</span>
                 <span class="note">{hit.kind}</span>
               </li>
             ))}
           </ul>
-          {found.length === 0 && (
-            <p class="note" role="status">
-              {t("searchNone")}
+          <p class="note" role="status">
+            {asked.open > 0 ? t("loading") : found.length === 0 ? t("searchNone") : ""}
+          </p>
+          {asked.errors.map((error) => (
+            <p key={error} class="failure">
+              {error}
             </p>
-          )}
+          ))}
           <button type="button" class="quiet" onClick={() => (searching.value = false)}>
             {t("close")}
           </button>

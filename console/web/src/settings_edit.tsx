@@ -388,6 +388,29 @@ export function Editor({ first, title, form: Form, close, done }: { first: Setti
   );
 }
 
-export async function beginEdit(): Promise<SettingsTexts> {
-  return read<SettingsTexts>(TEXTS);
+// An edit of a page: the texts that it began with and what it is about, why it could not begin, and the hash of what was
+// written.
+export function useEdit<About>(about: About) {
+  const [edit, setEdit] = useState<{ texts: SettingsTexts; about: About } | null>(null);
+  const [failure, setFailure] = useState("");
+  const [written, setWritten] = useState("");
+  const begin = async () => {
+    setFailure("");
+    try {
+      setEdit({ texts: await read<SettingsTexts>(TEXTS), about });
+      setWritten("");
+    } catch (why) {
+      setFailure((why as Error).message);
+    }
+  };
+  const done = (hash: string) => {
+    setEdit(null);
+    setWritten(hash);
+  };
+  const button = edit === null && (
+    <button type="button" class="order" onClick={() => void begin()}>
+      {t("edit")}
+    </button>
+  );
+  return { edit, failure, written, button, close: () => setEdit(null), done };
 }

@@ -1,12 +1,12 @@
 // The calendar of a pool: its water line for one week, with ramps, freezes and holidays, in the zone of the calendar.
-import { useMemo, useState } from "preact/hooks";
-import type { CalendarEntry, CalendarSpan, CalendarWeek, Pools, SettingsNow, SettingsTexts } from "@api";
+import { useMemo } from "preact/hooks";
+import type { CalendarEntry, CalendarSpan, CalendarWeek, Pools, SettingsNow } from "@api";
 import { useRead } from "../api";
 import { duration, number, t, type Key } from "../i18n";
 import { Card, Failure, Title } from "../parts";
 import { Plot } from "../plot";
 import { query, setQuery } from "../router";
-import { Editor, beginEdit } from "../settings_edit";
+import { Editor, useEdit } from "../settings_edit";
 import { poolNames, summary } from "../store";
 import { Table, type Column } from "../table";
 import { calendarForm } from "../calendar_form";
@@ -92,33 +92,14 @@ export function Calendar() {
   const pool = query.value.get("pool") ?? pools.find((each) => each.calendar)?.name ?? names[0] ?? "default";
   const at = query.value.get("at");
   const { value, error } = useRead<CalendarWeek>(`/api/v1/calendar?${new URLSearchParams({ pool, ...(at ? { at } : {}) })}`, 30_000);
-  const [edit, setEdit] = useState<{ texts: SettingsTexts; pool: string } | null>(null);
-  const [failure, setFailure] = useState("");
-  const [written, setWritten] = useState("");
-  const form = useMemo(() => edit && calendarForm(edit.pool, edit.texts.texts["tidemark-config"]?.["config.yaml"] ?? ""), [edit]);
-  const begin = async () => {
-    setFailure("");
-    try {
-      setEdit({ texts: await beginEdit(), pool });
-      setWritten("");
-    } catch (why) {
-      setFailure((why as Error).message);
-    }
-  };
-  const finish = (hash: string) => {
-    setEdit(null);
-    setWritten(hash);
-  };
+  const { edit, failure, written, button, close, done } = useEdit(pool);
+  const form = useMemo(() => edit && calendarForm(edit.about, edit.texts.texts["tidemark-config"]?.["config.yaml"] ?? ""), [edit]);
   const move = (days: number) => value && setQuery("at", String(value.from + WEEK / 2 + days * 86400));
   return (
     <>
       <div class="title-line">
         <Title>{t("calendar")}</Title>
-        {edit === null && summary.value?.readOnly === false && (
-          <button type="button" class="order" onClick={() => void begin()}>
-            {t("edit")}
-          </button>
-        )}
+        {summary.value?.readOnly === false && button}
       </div>
       <div class="tools">
         <label class="field">
@@ -138,7 +119,7 @@ export function Calendar() {
         </div>
       </div>
       {failure && <Failure error={failure} />}
-      {edit && form && <Editor key={edit.texts.hash} first={edit.texts} title={t("calendarEditTitle", { pool: edit.pool })} form={form} close={() => setEdit(null)} done={finish} />}
+      {edit && form && <Editor key={edit.texts.hash} first={edit.texts} title={t("calendarEditTitle", { pool: edit.about })} form={form} close={close} done={done} />}
       {written && <Written hash={written} />}
       {error && !value && <Failure error={error} />}
       {!value && !error && <p class="note">{t("loading")}</p>}

@@ -91,9 +91,11 @@ function columnsOfTasks(): Column<Task>[] {
 export function Offline() {
   const phase = (query.value.get("phase") ?? "") as Phase;
   const chosen = query.value.get("class");
+  const text = query.value.get("q") ?? "";
   const wanted = new URLSearchParams({ limit: "500" });
   if (phase) wanted.set("phase", phase);
   if (chosen !== null) wanted.set("class", chosen === "-" ? "" : chosen);
+  if (text) wanted.set("q", text);
   const { value, error } = useRead<OfflineAnswer>(`/api/v1/offline?${wanted}`, 3000);
   tick.value;
   const since = value?.since == null ? t("unknown") : moment(value.since);
@@ -116,6 +118,7 @@ export function Offline() {
             title={t("tasks")}
             side={
               <div class="tools">
+                <input type="search" aria-label={t("filter")} placeholder={t("filter")} value={text} onInput={(event) => setQuery("q", event.currentTarget.value)} />
                 {value.classes.length > 1 && (
                   <select aria-label={t("class")} value={chosen ?? ""} onChange={(event) => setQuery("class", event.currentTarget.value)}>
                     <option value="">{t("all")}</option>

@@ -1,12 +1,11 @@
 // Settings: which revision is in force where, what differs between two, edit, undo, pause and resume.
-import { useState } from "preact/hooks";
-import type { Revision, SettingsDiff, SettingsNow, SettingsTexts, SettingsUndone } from "@api";
+import type { Revision, SettingsDiff, SettingsNow, SettingsUndone } from "@api";
 import { useRead } from "../api";
 import { change } from "../change";
 import { age, moment, number, t, type Key } from "../i18n";
 import { Card, Failure, Title } from "../parts";
 import { query, setQuery } from "../router";
-import { Editor, beginEdit } from "../settings_edit";
+import { Editor, useEdit } from "../settings_edit";
 import { summary, tick } from "../store";
 import { Table, type Column } from "../table";
 import { TextDiffs } from "../text_diff";
@@ -158,33 +157,14 @@ function resume() {
 
 export function Settings() {
   const { value, error } = useRead<SettingsNow>("/api/v1/settings", 5000);
-  const [edit, setEdit] = useState<SettingsTexts | null>(null);
-  const [failure, setFailure] = useState("");
-  const [written, setWritten] = useState("");
+  const { edit, failure, written, button, close, done } = useEdit(null);
   const writes = summary.value?.readOnly === false;
   tick.value;
-  const begin = async () => {
-    setFailure("");
-    try {
-      setEdit(await beginEdit());
-      setWritten("");
-    } catch (why) {
-      setFailure((why as Error).message);
-    }
-  };
-  const finish = (hash: string) => {
-    setEdit(null);
-    setWritten(hash);
-  };
   const paused = value?.rollout?.pausedSince != null;
   const moving = paused || (value?.rollout != null && value.rollout.phase !== "settled");
   const buttons = writes && value && (
     <div class="orders" role="group" aria-label={t("settings")}>
-      {edit === null && (
-        <button type="button" class="order" onClick={() => void begin()}>
-          {t("edit")}
-        </button>
-      )}
+      {button}
       {moving && (
         <button type="button" class="order" onClick={paused ? resume : pause}>
           {t(paused ? "resumeRollout" : "pauseRollout")}
@@ -220,7 +200,7 @@ export function Settings() {
         {buttons}
       </div>
       {failure && <Failure error={failure} />}
-      {edit && <Editor key={edit.hash} first={edit} title={t("editTitle")} close={() => setEdit(null)} done={finish} />}
+      {edit && <Editor key={edit.texts.hash} first={edit.texts} title={t("editTitle")} close={close} done={done} />}
       {written && value && <Progress settings={value} hash={written} />}
       {error && !value && <Failure error={error} />}
       {!value && !error && <p class="note">{t("loading")}</p>}

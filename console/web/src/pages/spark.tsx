@@ -3,15 +3,17 @@
 import { signal } from "@preact/signals";
 import { useState } from "preact/hooks";
 import type { Price, SparkAttempt, SparkRun, SparkRuns, SparkUnknown } from "@api";
-import { useRead } from "../api";
+import { read, useRead } from "../api";
 import { age, duration, number, serverNow, t, type Key } from "../i18n";
 import { Card, Failure, Title } from "../parts";
+import { query, setQuery } from "../router";
 import { tick } from "../store";
 import { Table, type Column } from "../table";
 
-const RUNS = 500;
+const RUNS = "/api/v1/spark?size=500";
 const NO_TOKEN = {};
 const token = signal<Record<string, string>>(NO_TOKEN);
+export const readRuns = (signal: AbortSignal) => read<SparkRuns | SparkUnknown>(RUNS, signal, token.value);
 
 const STATE_SHAPE: Record<SparkRun["state"], string> = { waiting: "◷", running: "▶", succeeded: "✓", failed: "✕", killed: "■" };
 
@@ -101,10 +103,12 @@ function TokenForm() {
 }
 
 export function Spark() {
-  const { value: answer, error } = useRead<SparkRuns | SparkUnknown>(`/api/v1/spark?size=${RUNS}`, 3000, token.value);
+  const { value: answer, error } = useRead<SparkRuns | SparkUnknown>(RUNS, 3000, token.value);
   tick.value;
   const unknown = answer && "unknown" in answer ? answer : null;
   const value = answer && "runs" in answer ? answer : null;
+  const text = query.value.get("q") ?? "";
+  const shown = value?.runs.filter((run) => `${run.id} ${run.name}`.includes(text)) ?? [];
   return (
     <>
       <Title>{t("sparkTitle")}</Title>
@@ -129,9 +133,12 @@ export function Spark() {
               {t("sparkSavedHelp", { n: number(value.runs.length) })} {!value.price && t("sparkNoPrice")}
             </p>
           </Card>
-          <Card title={t("sparkTitle")}>
-            <p class="note count">{t("sparkCount", { n: number(value.runs.length), total: number(value.total) })}</p>
-            {value.runs.length > 0 && <Table label={t("sparkTitle")} columns={runColumns()} rows={value.runs} rowKey={(run) => String(run.id)} sort="id" descending />}
+          <Card
+            title={t("sparkTitle")}
+            side={<input type="search" aria-label={t("filter")} placeholder={t("filter")} value={text} onInput={(event) => setQuery("q", event.currentTarget.value)} />}
+          >
+            <p class="note count">{t("sparkCount", { n: number(shown.length), total: number(value.total) })}</p>
+            {shown.length > 0 && <Table label={t("sparkTitle")} columns={runColumns()} rows={shown} rowKey={(run) => String(run.id)} sort="id" descending />}
           </Card>
         </>
       )}
