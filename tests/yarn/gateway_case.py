@@ -22,6 +22,7 @@ ENDED = ("success", "dead", "killed")
 
 class GatewayCase(unittest.TestCase):
     TOTALS = [Totals(memory_mib=4096, vcores=8)]
+    JOBS = ("SleepingTasks",)  # programs of support/yarn/jobs in the jar
     CORE: dict[str, str] = {}  # of core-site.xml
     YARN_SITE: dict[str, str] = {}
     JAVA: list[str] = []  # options of YARN's JVMs
@@ -35,7 +36,7 @@ class GatewayCase(unittest.TestCase):
         cls.api = colocation.client()
         cls.addClassCleanup(cls.api.close)
         must(cls.api.request("POST", PRIORITIES, {"metadata": {"name": "koord-batch"}, "value": 5500}), 201, 409)
-        cls.jar = frameworks.spark_jar(cls.yarn)
+        cls.jar = frameworks.spark_jar(cls.yarn, *cls.JOBS)
         cls.folder = cls.enterClassContext(tempfile.TemporaryDirectory(prefix="tidemark-gateway-"))
 
     def setUp(self):

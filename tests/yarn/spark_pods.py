@@ -20,7 +20,8 @@ HOOK = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
 # What a program of the machine needs in its own root.
 OF_THE_MACHINE = ["/bin", "/lib", "/lib64", "/usr", "/etc/nsswitch.conf", "/etc/passwd", "/etc/java-17-openjdk"]
 OPENED = " ".join(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in (
-    "java.lang", "java.lang.invoke", "java.io", "java.net", "java.nio", "java.util", "java.util.concurrent", "sun.nio.ch", "sun.nio.cs", "sun.util.calendar",
+    "java.lang", "java.lang.invoke", "java.lang.reflect", "java.io", "java.net", "java.nio", "java.util", "java.util.concurrent", "java.util.concurrent.atomic", "jdk.internal.ref",
+    "sun.nio.ch", "sun.nio.cs", "sun.security.action", "sun.util.calendar",
 ))
 # As the entrypoint of Spark's image.
 ENTRY = """
@@ -32,7 +33,7 @@ case $role in
   driver)
     exec $java -Xmx512m org.apache.spark.deploy.SparkSubmit --conf spark.driver.bindAddress=127.0.0.1 --deploy-mode client "$@" ;;
   executor)
-    exec $java -Xmx512m org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend --driver-url $SPARK_DRIVER_URL --executor-id $SPARK_EXECUTOR_ID \\
+    exec $java -Xmx$SPARK_EXECUTOR_MEMORY org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend --driver-url $SPARK_DRIVER_URL --executor-id $SPARK_EXECUTOR_ID \\
       --cores $SPARK_EXECUTOR_CORES --app-id $SPARK_APPLICATION_ID --hostname 127.0.0.1 --resourceProfileId $SPARK_RESOURCE_PROFILE_ID --podName $SPARK_EXECUTOR_POD_NAME ;;
 esac
 """

@@ -11,45 +11,21 @@ import urllib.request
 from collections import Counter
 from pathlib import Path
 
-if "TIDEMARK_KUBELET" not in os.environ:
-    raise unittest.SkipTest("cannot create a node here")
-
-from cluster.colocation import MERGE, must
+from cluster.colocation import must
 from cluster.tidemark_process import wait_for
-from node.test_node import new_node
 from support.patience import PATIENCE_S
 from support.ports import free
-from yarn.gateway_case import CONFIGS, PODS, GatewayCase
-from yarn.spark_pods import IMAGE, OPENED, SparkPods
+from yarn.gateway_case import CONFIGS, PODS
+from yarn.spark_pods import OPENED
+from yarn.two_sides_case import TwoSidesCase
 
 ROWS, FREE_TASKS = 800, 4  # as WrittenRows.java
-LIMIT_S = 2 * PATIENCE_S
+# What Spark's driver says of a task whose executor pod was deleted.
+NOT_COUNTED = "its executor exited for a reason unrelated to the task. Not counting this failure"
 
 
-class Move(GatewayCase):
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        cls.node = cls.enterClassContext(new_node(name="localhost"))
-        cls.token = Path(os.environ["TIDEMARK_TEST_TOKEN_FILE"])
-        cls.authority = Path(os.environ["TIDEMARK_TEST_CA_FILE"])
-        batch = {"kubernetes.io/batch-cpu": "8k", "kubernetes.io/batch-memory": "8Gi"}
-        must(cls.api.request("PATCH", f"/api/v1/nodes/{cls.node.name}/status", {"status": {"capacity": batch, "allocatable": batch}}, content=MERGE))
-        folders = sorted({cls.yarn.layout.folder, cls.token.parent, cls.authority.parent})
-        cls.enterClassContext(SparkPods(cls.api, cls.node.name, folders, Path(cls.folder)))
-        cls.addClassCleanup(cls.end_pods)
-
-    @classmethod
-    def end_pods(cls) -> None:
-        for pod in cls.pods_of("driver") + cls.pods_of("executor"):
-            name = pod["metadata"]["name"]
-            cls.api.request("PATCH", f"{PODS}/{name}", {"metadata": {"finalizers": None}}, content=MERGE)
-            cls.api.request("DELETE", f"{PODS}/{name}", gracePeriodSeconds=0)
-
-    @classmethod
-    def pods_of(cls, role: str) -> list[dict]:
-        cls.api.close()  # the server may have closed an idle connection
-        return must(cls.api.request("GET", f"{PODS}?labelSelector=spark-role%3D{role}"))["items"]
+class Move(TwoSidesCase):
+    JOBS = ("WrittenRows",)
 
     def setUp(self):
         super().setUp()
@@ -57,18 +33,9 @@ class Move(GatewayCase):
         self.go = self.yarn.layout.scratch / f"{self._testMethodName}-go"
 
     def post_rows(self, **conf: str) -> int:
-        mounted = "spark.kubernetes.authenticate.driver.mounted"
-        server = os.environ["TIDEMARK_TEST_SERVER"]
-        driver_port, blocks_port = free(2)  # the pods use the machine's network
         return self.ask("POST", "/batches", {
             "file": f"local://{self.jar}", "className": "WrittenRows", "args": [f"file://{self.output}", str(ROWS), str(self.go)], "name": "written rows",
-            "driverMemory": "512m", "executorMemory": "512m", "numExecutors": 1, "executorCores": 1,
-            "conf": {
-                "spark.kubernetes.container.image": IMAGE, "spark.kubernetes.container.image.pullPolicy": "Never", "spark.ui.enabled": "false", "spark.driver.port": str(driver_port), "spark.driver.blockManager.port": str(blocks_port),
-                "spark.kubernetes.driver.master": server, f"{mounted}.oauthTokenFile": str(self.token), f"{mounted}.caCertFile": str(self.authority),
-                "spark.yarn.stagingDir": f"file://{self.yarn.layout.scratch}/staging", "spark.yarn.appMasterEnv.SPARK_LOCAL_IP": "127.0.0.1",
-                "spark.executorEnv.SPARK_LOCAL_IP": "127.0.0.1", **conf,
-            },
+            "driverMemory": "512m", "executorMemory": "512m", "numExecutors": 1, "executorCores": 1, "conf": {**self.conf(), **conf},
         })["id"]
 
     def committed(self) -> int:
@@ -76,30 +43,6 @@ class Move(GatewayCase):
 
     def rows(self) -> Counter[str]:
         return Counter(line for file in self.output.glob("part-*") for line in file.read_text().split())
-
-    def evict(self, pod: dict) -> None:
-        meta = pod["metadata"]
-        eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": meta["name"], "namespace": meta["namespace"]}}
-        must(self.api.request("POST", f"{PODS}/{meta['name']}/eviction", eviction))
-
-    def why(self) -> str:
-        logs = [f"---- {file.parent.name}\n{file.read_text(errors='replace')[-3000:]}" for file in (self.node.layout.state / "pod-logs").glob("*/*/*.log")]
-        states = [json.dumps(pod["status"])[:1500] for pod in self.pods_of("driver") + self.pods_of("executor")]
-        return "\n".join([self.gateway.log[-3000:], *states, *logs])
-
-    def wait(self, question, what: str):
-        def unless_ended():
-            if (answer := question()) or self.batch(self.number)["state"] not in ("dead", "killed"):
-                return answer
-            raise AssertionError(f"the run ended before {what}")
-
-        try:
-            return wait_for(unless_ended, what, self.gateway, LIMIT_S)
-        except AssertionError as error:
-            raise AssertionError(f"{error}\n{self.why()}")
-
-    def running_executor(self) -> dict | None:
-        return next((pod for pod in self.pods_of("executor") if pod["status"].get("phase") == "Running"), None)
 
     def test_an_evicted_job_finishes_on_yarn_with_each_row_once(self):
         self.begin()
@@ -110,6 +53,7 @@ class Move(GatewayCase):
         config = must(self.api.request("GET", f"{CONFIGS}/{driver['spec']['volumes'][-1 - self.machine_volumes(driver)]['configMap']['name']}"))
 
         self.evict(executor)
+        self.wait(lambda: NOT_COUNTED in self.ask("GET", f"/tidemark/v1/runs/{number}/log?from=0")["text"], "a lost task that does not count as failed")
         self.assertEqual("running", self.batch(number)["state"])
         begin = time.monotonic()
         self.evict(driver)

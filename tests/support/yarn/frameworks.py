@@ -5,6 +5,7 @@ import re
 import subprocess
 import zipfile
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 from support.yarn import settings
@@ -58,7 +59,7 @@ class Spark(Job):
 def map_reduce(yarn: Yarn, maps: int, seconds: int, *, map_memory_mib: int = 256, master_memory_mib: int = 512, until: Path | None = None, tags: str = "") -> MapReduce:
     """With `until` no map ends before that file exists. `tags` as its user sets them, separated by commas."""
     name = f"job-{len(yarn.jobs)}"
-    classes = _compile("SleepingMaps", yarn.jars, yarn.layout.folder / "classes-map-reduce")
+    classes = _compile(("SleepingMaps",), yarn.jars, yarn.layout.folder / "classes-map-reduce")
     output = yarn.layout.scratch / f"{name}-output"
     settings.write(
         yarn.configuration,
@@ -88,10 +89,9 @@ def spark(yarn: Yarn, tasks: int, seconds: int, *, executors: int = 2, memory_mi
     return yarn.add(Spark, _client(yarn, name, [*words, str(jar), str(tasks), str(seconds), *([str(until)] if until else [])]))
 
 
-def spark_jar(yarn: Yarn) -> Path:
-    """The jar of SleepingTasks and WrittenRows."""
-    for name in ("SleepingTasks", "WrittenRows"):
-        classes = _compile(name, Path(os.environ["TIDEMARK_SPARK_JARS"]), yarn.layout.folder / "classes-spark")
+def spark_jar(yarn: Yarn, *names: str) -> Path:
+    """The jar of these programs of `jobs`."""
+    classes = _compile(names or ("SleepingTasks",), Path(os.environ["TIDEMARK_SPARK_JARS"]), yarn.layout.folder / "classes-spark")
     jar = classes / "job.jar"
     with zipfile.ZipFile(jar, "w") as archive:
         for file in classes.glob("*.class"):
@@ -106,12 +106,12 @@ def _client(yarn: Yarn, name: str, words: list[str]) -> Server:
     return client
 
 
-def _compile(name: str, jars: Path, folder: Path) -> Path:
-    """The directory of its classes, where containers find them too: all run on this machine."""
+def _compile(names: Sequence[str], jars: Path, folder: Path) -> Path:
+    """The directory of their classes, where containers find them too: all run on this machine."""
     folder.mkdir(exist_ok=True)
     compiler = Path(os.environ["TIDEMARK_JAVA"]).with_name("javac")
-    command = [compiler, "-proc:none", "-d", folder, "-cp", f"{jars}/*", SOURCES / f"{name}.java"]
+    command = [compiler, "-proc:none", "-d", folder, "-cp", f"{jars}/*", *(SOURCES / f"{name}.java" for name in names)]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     if done.returncode != 0:
-        raise AssertionError(f"{name}.java is not compiled:\n{done.stderr}")
+        raise AssertionError(f"{' '.join(names)}: not compiled:\n{done.stderr}")
     return folder
