@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import time
 import unittest
 import urllib.request
 import uuid
@@ -24,6 +25,10 @@ time.sleep(5)  # a client that follows the log reads the line
 spark.stop()
 """
 LOOPBACK = {"spark.yarn.appMasterEnv.SPARK_LOCAL_IP": "127.0.0.1", "spark.executorEnv.SPARK_LOCAL_IP": "127.0.0.1"}
+
+
+RUNNING = {"phase": "Running", "containerStatuses": [GatewayCase.status_of("running", {"startedAt": None})]}
+EVICTED = {"phase": "Failed", "reason": "Evicted", "containerStatuses": [GatewayCase.status_of("terminated", {"exitCode": 143})]}
 
 
 class Files(GatewayCase):
@@ -59,6 +64,30 @@ class Files(GatewayCase):
         self.assertEqual(1, len(kept))
         self.assertEqual(["job.jar"], self.hdfs.names(f"/up/{kept[0]}"))
         wait_for(lambda: "run 2 done" in self.hdfs.read("/archive/2/driver.log"), "the log in the archive", self.gateway)
+
+    def evicted_run(self, output: str) -> int:
+        """An append to the folder of HDFS that is evicted at Kubernetes."""
+        number = self.post(("1", "0"), **{"spark.tidemark.side": "kubernetes", "spark.tidemark.rerunSafe": "before-commit", "spark.tidemark.outputs": f"hdfs://{output}"})
+        pod = wait_for(lambda: self.driver_of(number), "a driver pod", self.gateway)
+        self.set_status(pod, RUNNING)
+        wait_for(lambda: self.batch(number)["state"] == "running", "a running driver", self.gateway)
+        self.set_status(pod, EVICTED)
+        return number
+
+    def test_an_append_to_hdfs_moves_only_before_its_commit_has_begun(self):
+        self.begin()
+        an_hour_ago = int((time.time() - 3600) * 1000)
+        for folder in ("/out/staged", "/out/begun"):
+            self.hdfs.write(f"{folder}/p=1/part-0", "row", an_hour_ago)
+            self.hdfs.write(f"{folder}/_temporary/0/task_1/part-1", "row")
+        self.hdfs.write("/out/begun/p=1/part-1", "row")
+        begun = self.evicted_run("/out/begun")
+        self.assertEqual("dead", self.wait_ended(begun)["state"], self.gateway.log[-3000:])
+        self.assertIn("does not move: it has begun to commit hdfs:///out/begun", "\n".join(self.batch(begun)["log"]))
+        self.assertEqual(1, len(self.batch(begun)["attempts"]))
+        staged = self.evicted_run("/out/staged")
+        self.assertEqual("success", self.wait_ended(staged)["state"], self.gateway.log[-3000:])
+        self.assertEqual(["kubernetes", "yarn"], [each["side"] for each in self.batch(staged)["attempts"]])
 
     @unittest.skipUnless("TIDEMARK_PYSPARK" in os.environ, "pyspark cannot be installed here")
     def test_python_files_of_the_clients_machine_run_on_yarn_and_their_output_is_followed(self):

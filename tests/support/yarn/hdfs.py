@@ -73,6 +73,12 @@ class Hdfs:
     def read(self, path: str) -> str:
         return self.ask(self._url(path, "OPEN"))
 
+    def write(self, path: str, text: str, modified_ms: int | None = None) -> None:
+        place = json.loads(self.ask(f"{self._url(path, 'CREATE')}&overwrite=true&noredirect=true", "PUT"))["Location"]
+        self.ask(place, "PUT", text.encode())
+        if modified_ms is not None:
+            self.ask(f"{self._url(path, 'SETTIMES')}&modificationtime={modified_ms}", "PUT")
+
     def names(self, path: str) -> list[str]:
         return [each["pathSuffix"] for each in json.loads(self.ask(self._url(path, "LISTSTATUS")))["FileStatuses"]["FileStatus"]]
 
