@@ -14,7 +14,7 @@ from cluster.colocation import MERGE, must
 from cluster.tidemark_process import wait_for
 from support.patience import PATIENCE_S
 from support.spark_operator import APPLICATIONS, SparkOperator, peers_environment
-from yarn.gateway_case import CONFIGS, GatewayCase
+from yarn.gateway_case import CONFIGS, PODS, GatewayCase
 from yarn.test_gateway_spark_submit import spark_home
 
 RUNNING = {"phase": "Running", "containerStatuses": [GatewayCase.status_of("running", {"startedAt": None})]}
@@ -60,10 +60,23 @@ class Operator(GatewayCase):
         return found.get("status", {}).get("applicationState", {}).get("state", "")
 
     def wait_driver(self) -> dict:
-        return wait_for(self.driver, "a driver pod of the operator", self.gateway, PATIENCE_S)
+        """Of the object, not a late one of an earlier test, whose gateway no longer deletes it."""
+        def driver() -> dict | None:
+            name = f"{self.application()['metadata']['name']}-driver" if self.application() else ""
+            return next((each for each in self.drivers() if each["metadata"]["name"] == name), None)
+
+        return wait_for(driver, "a driver pod of the operator", self.gateway, PATIENCE_S)
 
     def wait_state(self, number: int, state: str) -> None:
         wait_for(lambda: self.batch(number)["state"] == state, f"state {state}", self.gateway, PATIENCE_S)
+
+    def wait_at_yarn(self, number: int) -> None:
+        """YARN has no node: the application waits."""
+        def accepted() -> bool:
+            handle = self.batch(number)["attempts"][-1]["handle"]
+            return any((each["id"], each["state"]) == (handle, "ACCEPTED") for each in self.applications())
+
+        wait_for(accepted, "an application at YARN", self.gateway, PATIENCE_S)
 
     def test_a_run_is_a_spark_application_whose_driver_is_offline_work(self):
         number = self.post(**KUBERNETES)
@@ -96,10 +109,37 @@ class Operator(GatewayCase):
         self.set_status(pod, RUNNING)
         self.wait_state(number, "running")
         self.set_status(pod, EVICTED)
-        wait_for(lambda: [each["state"] for each in self.applications()] == ["ACCEPTED"], "an application at YARN", self.gateway, PATIENCE_S)
+        self.wait_at_yarn(number)
         attempts = self.batch(number)["attempts"]
         self.assertEqual(["infrastructure", "kubernetes", "yarn"], [attempts[0]["end"], attempts[0]["side"], attempts[1]["side"]])
         self.assertEqual(1, len(self.drivers()))
+
+    def test_a_move_waits_for_the_executors_of_a_driver_pod_that_is_gone(self):
+        """The id of the application goes with the pod."""
+        number = self.post(**KUBERNETES, **{"spark.tidemark.rerunSafe": "true"})
+        pod = self.wait_driver()
+        self.set_status(pod, RUNNING)
+        self.wait_state(number, "running")
+        prefix = "spark.kubernetes.executor.label."  # as the driver labels its executors
+        labels = {key.removeprefix(prefix): value for key, value in self.application()["spec"]["sparkConf"].items() if key.startswith(prefix)}
+        executor = f"{PODS}/executor-of-{number}"
+        must(self.api.request("POST", PODS, {
+            "metadata": {
+                "name": f"executor-of-{number}", "finalizers": ["example.com/stops"],
+                "labels": {**labels, "spark-role": "executor", "spark-exec-id": "1", "spark-app-selector": pod["metadata"]["labels"]["spark-app-selector"]},
+            },
+            "spec": {"containers": [{"name": "spark-kubernetes-executor", "image": "spark"}]},
+        }))
+        self.addCleanup(self.api.request, "DELETE", executor, gracePeriodSeconds=0)
+        self.addCleanup(self.api.request, "PATCH", executor, {"metadata": {"finalizers": None}}, content=MERGE)
+        self.set_status(pod, EVICTED)
+        wait_for(lambda: must(self.api.request("GET", executor))["metadata"].get("deletionTimestamp"), "the executor stops", self.gateway, PATIENCE_S)
+        self.remove_drivers()
+        begin = time.monotonic()
+        wait_for(lambda: time.monotonic() - begin > 15, "several more tries", self.gateway)
+        self.assertEqual(1, len(self.batch(number)["attempts"]))
+        must(self.api.request("PATCH", executor, {"metadata": {"finalizers": None}}, content=MERGE))
+        self.wait_at_yarn(number)
 
     def test_what_spark_submit_of_the_operator_refuses_ends_the_run_with_its_words(self):
         number = self.post(**KUBERNETES, **{"spark.kubernetes.driver.label.stage": "no label!"})
