@@ -89,7 +89,7 @@ def command_here(of: dict, folders: dict[str, str] | None = None) -> list[str]:
     """The command of this container, with free ports of this machine; the API server finds the webhooks by address."""
     served = {"--metrics-addr": "127.0.0.1:0", "--health-probe-addr": "127.0.0.1:0", "--webhook-addr": "127.0.0.1:0"}
     served |= folders or {}  # of mounted volumes
-    flags = [f"{name}={served.get(name, value)}" for name, _, value in (flag.partition("=") for flag in of["args"])]
+    flags = [f"{name}{sign}{served.get(name, value)}" for name, sign, value in (flag.partition("=") for flag in of["args"])]
     webhooks = ["--webhook-host=127.0.0.1"] if "--webhooks=on" in flags else []
     return [*of["command"][1:], *flags, *webhooks]
 

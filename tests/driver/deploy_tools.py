@@ -1,9 +1,9 @@
 """helm, promtool and Prometheus, which read what lies in deploy/: helm from the Go module that tests/support/helm pins, the others out of Debian's
-package of Prometheus, which would start a server where it is installed."""
+package of Prometheus, which would start a server where it is installed. And the definitions of Spark Operator, for the roles of the chart."""
 
 from pathlib import Path
 
-from driver import debian_file, go_programs
+from driver import debian_file, go_programs, spark_operator
 from driver.console import Failed, say
 from driver.go_programs import GoProgram
 from driver.paths import ROOT, cache_folder
@@ -46,8 +46,12 @@ def _provide_prometheus() -> dict[str, str]:
     return {"TIDEMARK_PROMETHEUS": str(debian_program(PROMETHEUS, "prometheus"))}
 
 
+def _provide_operator_definitions() -> dict[str, str]:
+    return {"TIDEMARK_TEST_SPARK_OPERATOR_DEFINITIONS": str(spark_operator.definitions())}
+
+
 # Each gives what tells the tests where its tool is. Failed with the remedy: where there is no helm for want of Go, promtool may be had, and the reverse.
-PROVIDE = {"helm": _provide_helm, "promtool": _provide_promtool, "prometheus": _provide_prometheus}
+PROVIDE = {"helm": _provide_helm, "promtool": _provide_promtool, "prometheus": _provide_prometheus, "operator-definitions": _provide_operator_definitions}
 
 
 def stock_kubectl() -> dict[str, str]:

@@ -1,8 +1,11 @@
 """Spark Operator, built from the Go module that pins its version, and the definitions of its objects."""
 
+import json
+import subprocess
 from pathlib import Path
 
 from driver import go_programs, processes
+from driver.console import Failed
 from driver.go_programs import GoProgram
 from driver.paths import ROOT, cache_folder
 
@@ -18,6 +21,11 @@ def provide() -> Path:
 
 def definitions() -> Path:
     """The folder of the CustomResourceDefinitions."""
-    go, _ = go_programs.find_go()
-    module = processes.capture([go, "list", "-mod=readonly", "-m", "-f", "{{.Dir}}", "github.com/kubeflow/spark-operator/v2"], cwd=MODULE)
-    return Path(module.strip()) / "config/crd/bases"
+    go, reason = go_programs.find_go()
+    if go is None:
+        raise Failed(reason)
+    try:
+        module = processes.capture([go, "mod", "download", "-json", "github.com/kubeflow/spark-operator/v2"], cwd=MODULE)
+    except subprocess.CalledProcessError as error:
+        raise Failed(f"go cannot download Spark Operator: is a module proxy reachable?\n{error.stderr}")
+    return Path(json.loads(module)["Dir"]) / "config/crd/bases"

@@ -3,6 +3,7 @@
 import os
 import re
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 from support.yarn.server import Server
@@ -21,6 +22,14 @@ def peers_environment(environment: dict[str, str], spark_home: Path, java: str) 
     }
 
 
+def apply_definitions(environment: Mapping[str, str], definitions: Path | str) -> None:
+    kubectl = [environment["TIDEMARK_KUBECTL"], "--kubeconfig", environment["TIDEMARK_TEST_KUBECONFIG"]]
+    for words in (["apply", "--server-side", "-f", str(definitions)], ["wait", "--for=condition=Established", "crd", "--all", f"--timeout={WAIT_S}s"]):
+        done = subprocess.run([*kubectl, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        if done.returncode != 0:
+            raise AssertionError(done.stdout[-2000:] + done.stderr[-2000:])
+
+
 class SparkOperator:
     """`with SparkOperator(program, definitions, environment, folder):`. `environment` has the API server and peers_environment()."""
 
@@ -33,11 +42,7 @@ class SparkOperator:
         )
 
     def __enter__(self) -> "SparkOperator":
-        kubectl = [self._environment["TIDEMARK_KUBECTL"], "--kubeconfig", self._environment["TIDEMARK_TEST_KUBECONFIG"]]
-        for words in (["apply", "--server-side", "-f", str(self._definitions)], ["wait", "--for=condition=Established", "crd", "--all", f"--timeout={WAIT_S}s"]):
-            done = subprocess.run([*kubectl, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True)
-            if done.returncode != 0:
-                raise AssertionError(done.stdout[-2000:] + done.stderr[-2000:])
+        apply_definitions(self._environment, self._definitions)
         self.start()
         return self
 
