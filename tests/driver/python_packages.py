@@ -54,5 +54,6 @@ class PythonPackages:
 
 
 PYSPARK = PythonPackages("pyspark", ROOT / "tests/support/clients/pyspark.txt")
+PYSPARK_4 = PythonPackages("pyspark4", ROOT / "tests/support/clients/pyspark4.txt")
 GATEWAY_CLIENTS = PythonPackages("gateway-clients", ROOT / "tests/support/clients/requirements.txt")
 SCHEMATHESIS = PythonPackages("schemathesis", ROOT / "tests/support/clients/schemathesis.txt")
