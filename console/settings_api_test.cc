@@ -253,6 +253,7 @@ TEST_F(ConsoleSettings, RefusesWrongBodiesWithTheField) {
   EXPECT_EQ(field(kChanges, R"({"text":"a: 1","changes":[{"at":["a"],"value":2},{"at":[]}]})"), "changes[1].at");
   EXPECT_EQ(field(kChanges, R"({"text":"a: 1","changes":[{"at":["a",-1]}]})"), "changes[0].at");
   EXPECT_EQ(field(kChanges, R"({"text":"a: [1","changes":[]})"), "text");
+  EXPECT_EQ(field(kChanges, R"({"changes":[]})"), "text");
 
   const Json good = edit_of(kColocation, kPools);
   EXPECT_EQ(edit(good, "").status, 428);

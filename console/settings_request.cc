@@ -120,6 +120,7 @@ std::expected<EditRequest, WrongBody> parse_edit(std::string_view body, std::str
 std::expected<TextChangeRequest, WrongBody> parse_text_change(std::string_view body) {
   static constexpr std::array<std::string_view, 2> kMembers = {"text", "changes"};
   return parse_with(body, kMembers, [](Members& members, const Json& json) {
+    if (!members.has("text")) members.wrong("text", "expected the text to change; it may be empty");
     return TextChangeRequest{members.text("text"), read_text_changes(members, json)};
   });
 }
