@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from driver import maven_jars, node, packages, processes, python_packages, spark_operator
+from driver import maven_jars, node, packages, processes, python_packages, s3_server, spark_operator
 from driver.console import Failed, loud, say, step
 from driver.paths import LOGS, PYTHON_PATH
 
@@ -35,7 +35,7 @@ def provide() -> tuple[dict[str, str], str]:
 
 
 def _clients() -> dict[str, str]:
-    """The Pythons that have the clients of the gateway, and pyspark; Spark Operator. Their tests are skipped without them."""
+    """The Pythons that have the clients of the gateway, and pyspark; Spark Operator and an S3 server. Their tests are skipped without them."""
     found = {}
     for name, packages_of in (("TIDEMARK_GATEWAY_CLIENTS", python_packages.GATEWAY_CLIENTS), ("TIDEMARK_PYSPARK", python_packages.PYSPARK)):
         try:
@@ -47,6 +47,10 @@ def _clients() -> dict[str, str]:
         found["TIDEMARK_TEST_SPARK_OPERATOR_DEFINITIONS"] = str(spark_operator.definitions())
     except Failed as error:
         loud(f"tests that need Spark Operator are skipped: {error}")
+    try:
+        found["TIDEMARK_TEST_S3_SERVER"] = str(s3_server.provide())
+    except Failed as error:
+        loud(f"tests that need an S3 server are skipped: {error}")
     return found
 
 
