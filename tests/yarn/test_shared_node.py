@@ -86,7 +86,7 @@ class SharedNode(OnASharedNode):
         containers = {name: self.start_in_queue(name) for name in CLASSES}
         self.node.run(self.LATER)
         self.addCleanup(lambda: self.node.end([work.name for work in self.LATER]))
-        wait_for(lambda: sum(cores > 0.1 for cores in self.of_class("used_cpu_cores").values()) == len(CLASSES), "an agent that knows the classes", self.agent, LIMIT_S)
+        wait_for(lambda: all(self.used_by_yarn(name) > 0.1 for name in CLASSES), "an agent that knows the classes", self.agent, LIMIT_S)
         # Low for six and for five of them, but not for four: both of a class go, and that is enough.
         there = 10 * os.cpu_count() * FIFTH["cpuSuppressMinPercent"]
         line = {"cpuEvictBESatisfactionLowerPercent": 100 * there // 5000, "cpuEvictBESatisfactionUpperPercent": 100 * (there + 1500) // 6000, "cpuEvictTimeWindowSeconds": 5}
@@ -108,6 +108,9 @@ class SharedNode(OnASharedNode):
         self.addCleanup(job.end)
         its = lambda: [container for container, each in self.copilot.running().items() if each["application"] == job.id and not each["master"]]
         return wait_for(its, f"a container in the queue {name}", self.copilot)[0]
+
+    def used_by_yarn(self, name: str) -> float:
+        return self.agent.metrics().get(f'tidemark_offline_used_cpu_cores{{class="{name}",side="yarn"}}', 0)
 
     def of_class(self, what: str) -> dict[str, float]:
         found = self.agent.metrics()
