@@ -1,7 +1,7 @@
 // A table of many rows: sorted by a click or Enter on a heading, and only the visible rows are in the document.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { ComponentChildren } from "preact";
-import { compare } from "./store";
+import { sortKey } from "./store";
 
 export type Column<T> = {
   key: string;
@@ -14,6 +14,10 @@ export type Column<T> = {
 const ROW_PX = 36;
 const SPARE_ROWS = 8;
 const ALL_ROWS_MAX = 100; // up to so many all rows are in the document
+
+function orderBy(value: string | number | null): string | number | null {
+  return typeof value === "string" ? sortKey(value) : value;
+}
 
 export function Table<T>(props: {
   label: string;
@@ -30,13 +34,13 @@ export function Table<T>(props: {
     const column = props.columns.find((each) => each.key === sort.key);
     if (!column) return props.rows;
     const sign = sort.descending ? -1 : 1;
-    return [...props.rows].sort((a, b) => {
-      const x = column.value(a);
-      const y = column.value(b);
-      if (x === null || y === null) return x === y ? 0 : x === null ? 1 : -1; // unknown last
-      if (typeof x === "number" && typeof y === "number") return sign * (x - y);
-      return sign * compare(String(x), String(y));
-    });
+    return props.rows
+      .map((row) => ({ row, by: orderBy(column.value(row)) }))
+      .sort(({ by: x }, { by: y }) => {
+        if (x === null || y === null) return x === y ? 0 : x === null ? 1 : -1; // unknown last
+        return x === y ? 0 : x < y ? -sign : sign;
+      })
+      .map((each) => each.row);
   }, [props.rows, props.columns, sort.key, sort.descending]);
 
   const virtual = sorted.length > ALL_ROWS_MAX;
