@@ -3,7 +3,7 @@
 The API server is bench/manager/fleet_server.cc: kube/memory over TLS and HTTP/2, in memory only, with 10,000 nodes, a NodeMetric of
 each and 300,000 pods, no two alike (fleet.h); then with 1,000 nodes, and with half the pods on those. It says when a change was
 committed and when the write that answers it was; this script reads all else. The manager logs warnings only; all else, its budget of
-requests included, is as installed. Each round is a
+requests, its journal and its settings (but mode enforce) included, is as the chart installs it. Each round is a
 fresh process of the manager. CPU is what the scheduler gave all of its threads (/proc/PID/task/*/schedstat, kernel part included),
 memory is VmRSS and VmHWM of /proc/PID/status. No figure comes from the manager itself.
 
@@ -25,8 +25,8 @@ What is counted is checked: so many updates, so many writes, each node's number 
   recompute        CPU of deciding every node anew with nothing to write, which is checked: colocation-config becomes a text that is no
                    JSON, and is repaired. Both times all nodes are decided, by the last good settings. From the edit until the manager
                    has come to rest (no more than 1 ms of CPU in 50 ms), which is recompute_wall
-  own_…            the same with a tidemark-config (OWN) on the 10,000 nodes: profile tidemark, so motion, warm-up and reports that go stale;
-                   a calendar; a strict ledger; workloads learned; and a journal on disk. Growth is slewed there, so no
+  own_…            the same with other settings (OWN) on the 10,000 nodes: profile tidemark, so motion, warm-up and reports that go stale;
+                   a calendar; a strict ledger; workloads learned. Growth is slewed there, so no
                    number is checked: the writes are a figure instead, own_update_writes (of 20,000 updates)
 
 TIDEMARK_BENCH_PARTS names some of `large` (the 10,000 nodes), `own` (the same with settings of their own) and `small` (the others). The growth is a figure if both `large` and `small` are measured.
@@ -42,7 +42,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 from bench.harness import Talker, cpu_seconds, figure, resident_bytes
@@ -63,6 +62,10 @@ REST_S = 2
 SAMPLE_S = 0.05
 AT_REST_CPU_S = 0.001
 MIB = 2**20
+SHIPPED = """schema: 1
+mode: enforce
+pools: []
+"""
 OWN = """schema: 1
 mode: enforce
 profile: tidemark
@@ -150,7 +153,7 @@ class Manager:
 class Fleet:
     """The API server with one fleet, and managers on it."""
 
-    def __init__(self, server_program: Path, nodes: int, pods_a_node: int, folder: Path):
+    def __init__(self, server_program: Path, nodes: int, pods_a_node: int, folder: Path, own: str):
         self.nodes = nodes
         self._program = server_program.parents[2] / "tidemark"  # of the same build
         self._folder = folder
@@ -159,6 +162,9 @@ class Fleet:
         self.server = Talker([server_program, folder / "api", str(nodes), str(pods_a_node)])
         said = self.server.answer()
         self._kubeconfig = said["kubeconfig"]
+        document = folder / "tidemark-config.yaml"
+        document.write_text(own)
+        self.server.ask(f"own {document}")
         print(f"{nodes} nodes with {pods_a_node} pods each, {said['pod_bytes']} bytes of JSON a pod, {said['metric_bytes']} a NodeMetric, {said['node_bytes']} a node; "
               f"the server holds {resident_bytes(self.server.pid) / MIB:.0f} MiB; load {os.getloadavg()[0]:.1f}", flush=True)
 
@@ -206,7 +212,7 @@ class Fleet:
 
     def round(self, found: dict[str, list]) -> None:
         self.server.ask("mark")
-        manager = self.manager()
+        manager = self.with_journal()
         try:
             found["ready"].append(manager.ready())
             found["ready_cpu"].append(manager.cpu())
@@ -239,14 +245,11 @@ class Fleet:
         finally:
             manager.end()
 
-    def own_settings(self) -> None:
-        document = self._folder / "tidemark-config.yaml"
-        document.write_text(OWN)
-        self.server.ask(f"own {document}")
+    def with_journal(self) -> Manager:
+        return self.manager(f"--journal-dir={self._folder / f'journal-{next(self._differ)}'}")
 
     def own_round(self, found: dict[str, list]) -> None:
-        journal = self._folder / f"journal-{next(self._differ)}"
-        manager = self.manager(f"--journal-dir={journal}")
+        manager = self.with_journal()
         try:
             found["own_ready"].append(manager.ready())
             manager.come_to_rest()
@@ -279,24 +282,18 @@ OF_AN_OWN_ROUND = ("own_ready", "own_memory", "own_memory_peak", "own_update_cpu
 def measure(server_program: Path, fleet_of: tuple[int, int], plain: bool, own: bool) -> dict[str, list]:
     nodes, pods_a_node = fleet_of
     found: dict[str, list] = {}
-    with tempfile.TemporaryDirectory(prefix="tidemark-bench-") as scratch:
-        fleet = Fleet(server_program, nodes, pods_a_node, Path(scratch))
-
-        def rounds(names: tuple[str, ...], run: Callable[[dict[str, list]], None]) -> None:
-            values: dict[str, list] = {name: [] for name in names}
-            for _ in range(ROUNDS):
-                run(values)
-                tell(values)
-            found.update(values)
-
-        try:
-            if plain:
-                rounds(OF_A_ROUND, fleet.round)
-            if own:
-                fleet.own_settings()
-                rounds(OF_AN_OWN_ROUND, fleet.own_round)
-        finally:
-            fleet.server.end()
+    parts = [(plain, SHIPPED, OF_A_ROUND, Fleet.round), (own, OWN, OF_AN_OWN_ROUND, Fleet.own_round)]
+    for _, settings, names, run in (each for each in parts if each[0]):
+        values: dict[str, list] = {name: [] for name in names}
+        with tempfile.TemporaryDirectory(prefix="tidemark-bench-") as scratch:
+            fleet = Fleet(server_program, nodes, pods_a_node, Path(scratch), settings)
+            try:
+                for _ in range(ROUNDS):
+                    run(fleet, values)
+                    tell(values)
+            finally:
+                fleet.server.end()
+        found.update(values)
     suffix = f"{nodes}_nodes" + ("" if pods_a_node == LARGE[1] else f"_{pods_a_node * nodes}_pods")
     for name, values in found.items():
         figure(f"manager.{name}_{suffix}", UNITS.get(name, "s"), values)
