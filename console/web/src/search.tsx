@@ -1,7 +1,7 @@
 // The search dialog: pages, pools and nodes by a part of their name, then what the API finds: tasks, online workloads and
 // Spark runs.
 import { signal } from "@preact/signals";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { t } from "./i18n";
 import { FURTHER, go, nodePath, poolPath } from "./router";
 import { nodes, poolNames } from "./store";
@@ -61,7 +61,8 @@ export function Search() {
   const [text, setText] = useState("");
   const [at, setAt] = useState(0);
   const open = searching.value;
-  useEffect(() => {
+  // At once: what the person types behind `/` goes into the field.
+  useLayoutEffect(() => {
     if (open) {
       setText("");
       setAt(0);

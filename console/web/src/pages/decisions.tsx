@@ -1,4 +1,5 @@
 // Past decisions of managers, writes of all processes, and events: filtered by the address, exported as CSV or JSON.
+import { useEffect, useState } from "preact/hooks";
 import type { Decision, Decisions as DecisionsAnswer } from "@api";
 import { useRead } from "../api";
 import { age, amountWithUnit, moment, number, serverNow, t, type Key } from "../i18n";
@@ -67,6 +68,9 @@ function columns(): Column<Decision>[] {
 }
 
 function Filter({ name }: { name: (typeof FILTERS)[number] }) {
+  const inForce = query.value.get(name) ?? "";
+  const [typed, setTyped] = useState(inForce); // the page is drawn anew each second, also while a person types
+  useEffect(() => setTyped(inForce), [inForce]);
   return (
     <label class="field">
       {t(`filter_${name}` as Key)}
@@ -74,8 +78,9 @@ function Filter({ name }: { name: (typeof FILTERS)[number] }) {
         type="text"
         spellcheck={false}
         autocomplete="off"
-        value={query.value.get(name) ?? ""}
+        value={typed}
         {...(name === "pool" ? { list: "pool-names" } : {})}
+        onInput={(event) => setTyped(event.currentTarget.value)}
         onChange={(event) => setQuery(name, event.currentTarget.value.trim())}
       />
     </label>
