@@ -140,7 +140,7 @@ class Orders(WithPeople, unittest.TestCase):
         """The API server saw the person, not the console's own account."""
         with open(os.environ["TIDEMARK_TEST_AUDIT_LOG"], encoding="utf-8") as log:
             events = [json.loads(line) for line in log if "browser-database-2" in line]
-        writers = {event["user"]["username"] for event in events if event["verb"] == "patch" and event["userAgent"].startswith("tidemark-console")}
+        writers = {event["user"]["username"] for event in events if event["verb"] == "patch" and event.get("userAgent", "").startswith("tidemark-console")}
         self.assertIn(f"system:serviceaccount:{JOBS}:operator", writers)
         self.assertNotIn(f"system:serviceaccount:{JOBS}:console", writers)
 

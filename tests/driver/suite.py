@@ -38,7 +38,7 @@ REAL = ["contract", "node", "vm", "cluster", "yarn", "browser", "asan", "tsan"]
 SETS = {"real": REAL}
 PRESETS = {"asan": "asan", "tsan": "tsan", "asan_long": "asan", "tsan_long": "tsan"}  # groups that have a build of their own
 # Tests side by side. Those of clusters wait more than they work, those of nodes most.
-JOBS = {"contract": CLUSTERS, "node": 3, "vm": 2, "cluster": CLUSTERS, "yarn": 3, "browser": 2, "long": 1}
+JOBS = {"contract": CLUSTERS, "node": 3, "vm": 2, "cluster": CLUSTERS, "yarn": 3, "browser": 3, "long": 1}
 NEED_CLUSTER = {"contract", "node", "cluster", "yarn", "browser", "long"}
 PROVIDERS = {"node": node, "yarn": yarn, "vm": vm, "browser": browser, "long": yarn}
 NEED_DEPLOY_TOOLS = {"node": ["helm"], "yarn": ["helm", "prometheus"], "cluster": ["helm", "promtool", "prometheus", "operator-definitions"]}
