@@ -13,6 +13,9 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { after, before, beforeEach, describe, test } from "node:test";
+import { object } from "./api_server.mjs";
+import { press, tabTo, type } from "./keyboard.mjs";
+import { looksGood } from "./looks.mjs";
 import { NAMES_FLAG, openOtherSite } from "./other_site.mjs";
 
 const { TIDEMARK_CONSOLE_URL: CONSOLE, TIDEMARK_VIEWER_URL: VIEWER, TIDEMARK_CLUSTER_URL: CLUSTER, TIDEMARK_TOKENS, TIDEMARK_CONTROL_URL: CONTROL, TIDEMARK_CHROMIUM, TIDEMARK_MODULES, TIDEMARK_SCREENSHOTS } = process.env;
@@ -50,7 +53,7 @@ async function close(page, expected = /^$/) {
   await page.context().close();
 }
 async function accessible(page, what) {
-  await page.evaluate(axe);
+  if (await page.evaluate(() => !("axe" in globalThis))) await page.evaluate(axe);
   const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
   assert.deepEqual(violations.map((each) => `${each.id}: ${each.nodes.map((node) => node.target.join(" ")).join(", ")}`), [], what);
 }
@@ -128,21 +131,11 @@ describe("off with proof", () => {
     await page.getByRole("button", { name: "Off…" }).waitFor();
     await page.keyboard.press("Alt+o");
     await dialog(page).getByRole("heading", { name: /pool web/ }).waitFor();
-    const press = async (key, until) => {
-      for (let i = 0; i < 12; ++i) {
-        await page.keyboard.press(key);
-        if (await page.evaluate((label) => (document.activeElement.closest("label")?.textContent ?? document.activeElement.textContent).includes(label), until)) return;
-      }
-      assert.fail(`${key} does not reach ${until}`);
-    };
-    await press("Tab", "Stop selling");
-    await page.keyboard.press("ArrowDown");
-    await press("Tab", "Reason");
-    await page.keyboard.type("planned work");
+    await press(dialog(page).getByRole("radio").first(), "ArrowDown");
+    assert.equal(await dialog(page).getByRole("radio", { name: /evict running/ }).isChecked(), true);
+    await type(dialog(page).getByRole("textbox", { name: /Reason/ }), "planned work");
     await page.keyboard.press("Enter");
-    await dialog(page).getByRole("textbox", { name: /Type web/ }).waitFor();
-    await press("Tab", "Type web");
-    await page.keyboard.type("web");
+    await type(dialog(page).getByRole("textbox", { name: /Type web/ }), "web");
     await page.keyboard.press("Enter");
     await dialog(page).locator(".step.done", { hasText: "Proof: on 8 of 8 nodes" }).waitFor();
     await page.keyboard.press("Escape");
@@ -274,13 +267,13 @@ describe("the console in a cluster", () => {
   test("shows nothing before a login, and refuses a wrong token", async () => {
     const page = await open("/pools", { url: CLUSTER });
     await page.getByRole("heading", { name: "Log in to Tidemark" }).waitFor();
-    await accessible(page, "login");
     await screenshot(page, "login");
     const answer = await page.evaluate(() => fetch("/api/v1/summary").then((got) => got.status));
     assert.equal(answer, 401);
     await logIn(page, "wrong");
     await page.getByRole("alert").filter({ hasText: "does not accept this token" }).waitFor();
     assert.deepEqual(await page.context().cookies(), []);
+    await looksGood(page, "login", accessible);
     await close(page, /401/);
   });
 
@@ -354,58 +347,82 @@ describe("several nodes", () => {
 });
 
 describe("joining", () => {
+  const labels = async (name) => (await object(`/api/v1/nodes/${name}`)).metadata.labels;
+  const row = (page, name) => page.locator("tbody tr", { hasText: name });
+
   test("several nodes get a pool, and the API server says first in which they would be", async () => {
     await fresh();
     const page = await open("/join");
-    const row = (name) => page.locator("tbody tr", { hasText: name });
-    for (const name of ["browser-web-7", "browser-web-8"]) {
-      await row(name).getByRole("checkbox").focus();
-      await page.keyboard.press("Space");
-    }
-    const pool = page.getByRole("button", { name: "Pool…" });
-    await pool.focus();
-    await page.keyboard.press("Enter");
-    await dialog(page).locator("option", { hasText: "night" }).waitFor({ state: "attached" });
-    assert.equal(await focused(page), "H2", "the focus goes into the dialog");
-    await page.keyboard.press("Escape");
-    await dialog(page).locator("h2").waitFor({ state: "detached" });
-    assert.equal(await pool.evaluate((button) => button === document.activeElement), true, "the focus returns");
-    await page.keyboard.press("Enter");
-    await dialog(page).locator("option", { hasText: "night" }).waitFor({ state: "attached" });
-    await page.keyboard.press("Tab");
-    await page.keyboard.type("database");
-    await page.keyboard.press("Tab");
-    await page.keyboard.press("Tab");
-    await page.keyboard.press("Enter");
+    for (const name of ["browser-web-6", "browser-web-7"]) await row(page, name).getByRole("checkbox").check();
+    await page.getByRole("button", { name: "Pool…" }).click();
+    await dialog(page).getByLabel("Pool").selectOption("database");
+    await dialog(page).getByRole("button", { name: "Next" }).click();
     await dialog(page).getByText('would be in pool "web"').first().waitFor();
     assert.equal(await dialog(page).getByRole("button", { name: "Set the label" }).isDisabled(), true);
     await dialog(page).getByLabel("Pool").selectOption("night");
     await dialog(page).getByRole("button", { name: "Next" }).click();
     await dialog(page).getByText("browser-web-7: web → night").waitFor();
     await accessible(page, "the pool of nodes");
-    assert.doesNotMatch(await row("browser-web-7").innerText(), /night/, "a dry run changes nothing");
+    assert.equal((await labels("browser-web-7"))["tidemark.io/pool"], undefined, "a dry run changes nothing");
     await dialog(page).getByRole("button", { name: "Set the label" }).click();
     await dialog(page).getByText("The label is set.").waitFor();
     await dialog(page).getByRole("button", { name: "Close" }).click();
-    await row("browser-web-8").locator("a", { hasText: "night" }).waitFor();
+    await row(page, "browser-web-6").locator("a", { hasText: "night" }).waitFor();
+    for (const name of ["browser-web-6", "browser-web-7"]) assert.equal((await labels(name))["tidemark.io/pool"], "night");
+    await close(page);
+  });
+
+  test("a node gets its pool, is observed and switched on, by keyboard", async () => {
+    await fresh();
+    const page = await open("/join");
+    const [name, button] = ["browser-web-8", (text) => page.getByRole("button", { name: text, exact: true })];
+    const inDialog = (text) => dialog(page).getByRole("button", { name: text, exact: true });
+    await press(row(page, name).getByRole("checkbox"), "Space");
+    const options = dialog(page).locator("option", { hasText: "night" });
+    await press(button("Pool…"));
+    await options.waitFor({ state: "attached" });
+    assert.equal(await focused(page), "H2", "the focus goes into the dialog");
+    await page.keyboard.press("Escape");
+    await dialog(page).locator("h2").waitFor({ state: "detached" });
+    assert.equal(await button("Pool…").evaluate((element) => element === document.activeElement), true, "the focus returns");
+    await page.keyboard.press("Enter");
+    await options.waitFor({ state: "attached" });
+    await tabTo(dialog(page).getByLabel("Pool"));
+    await page.keyboard.type("database");
+    await press(inDialog("Next"));
+    await dialog(page).getByText('would be in pool "web"').first().waitFor();
+    await tabTo(dialog(page).getByLabel("Pool"));
+    await page.keyboard.type("night");
+    await press(inDialog("Next"));
+    await press(inDialog("Set the label"));
+    await press(inDialog("Close"));
+    assert.equal((await labels(name))["tidemark.io/pool"], "night");
+    for (const [order, confirm, state] of [["Observe…", "Observe", "observe"], ["On…", "Switch on", "on"]]) {
+      await press(button(order));
+      await type(dialog(page).getByRole("textbox", { name: /Reason/ }), "it joins");
+      await page.keyboard.press("Enter");
+      await press(inDialog(confirm));
+      await dialog(page).locator(".step.done", { hasText: `in state ${state}: 1 of 1` }).waitFor();
+      await press(inDialog("Close"));
+      assert.equal((await labels(name))["tidemark.io/state"], state);
+    }
     await close(page);
   });
 });
 
 describe("offline work", () => {
-  test("a class is switched off and on again, by keyboard", async () => {
+  test("a class is switched off by keyboard and on again", async () => {
     await fresh();
     const page = await open("/offline");
-    await page.getByRole("button", { name: "Switch class spark off" }).focus();
-    await page.keyboard.press("Enter");
+    await press(page.getByRole("button", { name: "Switch class spark off" }));
     await dialog(page).locator(".affected dd").first().filter({ hasText: /^12$/ }).waitFor();
-    await dialog(page).getByRole("textbox", { name: /Reason/ }).fill("bad input");
+    await type(dialog(page).getByRole("textbox", { name: /Reason/ }), "bad input");
     await page.keyboard.press("Enter");
-    await dialog(page).getByRole("textbox", { name: /Type spark/ }).fill("spark");
+    await type(dialog(page).getByRole("textbox", { name: /Type spark/ }), "spark");
     await accessible(page, "the confirmation of a class");
-    await dialog(page).getByRole("textbox", { name: /Type spark/ }).press("Enter");
+    await press(dialog(page).getByRole("textbox", { name: /Type spark/ }));
     await dialog(page).locator(".step.done", { hasText: "Nodes marked: 12 of 12" }).waitFor();
-    await dialog(page).getByRole("button", { name: "Close" }).click();
+    await press(dialog(page).getByRole("button", { name: "Close" }));
     const spark = page.locator(".card").first().locator("tbody tr", { hasText: "spark" });
     await spark.filter({ hasText: "off on 12 nodes" }).waitFor();
     assert.deepEqual(new Set((await states()).state), new Set(["on"]), "the nodes sell to other classes");
@@ -432,26 +449,34 @@ describe("offline work", () => {
     await close(page);
   });
 
-  test("one task is ended in two steps, and counted with the core-hours that it loses", async () => {
+  test("one task is ended in two steps, by keyboard and by clicks, and counted with the core-hours that it loses", async () => {
     await fresh();
     const page = await open("/offline?phase=running");
-    await page.getByRole("button", { name: "End task task-browser-web-1", exact: true }).focus();
-    await page.keyboard.press("Enter");
+    const running = async (name) => {
+      const pod = await object(`/api/v1/namespaces/browser-jobs/pods/${name}`);
+      return pod !== null && pod.metadata.deletionTimestamp === undefined;
+    };
+    const endTask = dialog(page).getByRole("button", { name: "End task", exact: true });
+    await press(page.getByRole("button", { name: "End task task-browser-web-1", exact: true }));
     await dialog(page).getByText("The API server would evict the pod").waitFor();
     await accessible(page, "the end of a task");
-    assert.equal((await states()).tasks.reduce((sum, each) => sum + each, 0), 12, "a dry run ends nothing");
+    assert.equal(await running("task-browser-web-1"), true, "a dry run ends nothing");
     assert.equal(await focused(page), "H2", "the focus goes into the dialog");
     await page.keyboard.press("/");
     assert.equal(await page.locator("dialog[open]").count(), 1, "keys of the page have no meaning there");
-    await page.keyboard.press("Tab");
-    await page.keyboard.press("Tab");
-    await page.keyboard.press("Enter");
+    await press(endTask);
     await dialog(page).getByText("The API server accepted").waitFor();
     await page.keyboard.press("Escape");
     await dialog(page).locator("h2").waitFor({ state: "detached" });
-    await page.locator(".count", { hasText: /^11 of 11/ }).waitFor();
+    assert.equal(await running("task-browser-web-1"), false);
+    await page.getByRole("button", { name: "End task task-browser-web-2", exact: true }).click();
+    await endTask.click();
+    await dialog(page).getByText("The API server accepted").waitFor();
+    await dialog(page).getByRole("button", { name: "Close" }).click();
+    assert.equal(await running("task-browser-web-2"), false);
+    await page.locator(".count", { hasText: /^10 of 10/ }).waitFor();
     const { classes } = await (await fetch(new URL("api/v1/offline", CONSOLE))).json();
-    assert.ok(classes.find((each) => each.name === "spark").evicted >= 1);
+    assert.ok(classes.find((each) => each.name === "spark").evicted >= 2);
     await close(page);
   });
 

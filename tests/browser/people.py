@@ -117,7 +117,7 @@ class WithPeople:
         screenshots.mkdir(parents=True, exist_ok=True)
         done = subprocess.run(
             ["node", "--test", "--test-reporter=spec", "--test-concurrency=1", script], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-            env={**os.environ, **environment, "TIDEMARK_CHROMIUM": shutil.which("chromium") or "chromium"}, timeout=limit_s,
+            env={**os.environ, **environment, "TIDEMARK_CHROMIUM": shutil.which("chromium") or "chromium", "NODE_EXTRA_CA_CERTS": os.environ["TIDEMARK_TEST_CA_FILE"]}, timeout=limit_s,
         )
         print(done.stdout)  # each case with its time, for the log
         self.assertEqual(0, done.returncode, done.stdout[-8000:] + done.stderr[-2000:] + "".join(each.log[-2000:] for each in components))

@@ -3,14 +3,16 @@
 //
 // TIDEMARK_CONSOLE_URL   a console with --write
 // TIDEMARK_VIEWER_URL    another one, with the rights of a viewer
-// TIDEMARK_CONTROL_URL   POST /fast, /slow: the rollout of later edits; /report: agents; /kubectl-edit-N: a person at a terminal;
-//                        /kill-manager, /start-manager
+// TIDEMARK_CONTROL_URL   POST /at-once, /fast, /slow: the rollout of later edits; /report: agents; /kubectl-edit-N: a person at
+//                        a terminal; /kill-manager, /start-manager
 // TIDEMARK_CHROMIUM, TIDEMARK_MODULES, TIDEMARK_SCREENSHOTS   as in page.test.mjs
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { after, before, beforeEach, describe, test } from "node:test";
+import { object } from "./api_server.mjs";
+import { press, tabTo, type } from "./keyboard.mjs";
 
 const { TIDEMARK_CONSOLE_URL: CONSOLE, TIDEMARK_VIEWER_URL: VIEWER, TIDEMARK_CONTROL_URL: CONTROL, TIDEMARK_CHROMIUM, TIDEMARK_MODULES, TIDEMARK_SCREENSHOTS } = process.env;
 const require = createRequire(join(TIDEMARK_MODULES, "package.json"));
@@ -26,7 +28,7 @@ before(async () => {
 });
 after(() => browser?.close());
 beforeEach(async () => {
-  await control("fast");
+  await control("at-once");
   await control("report");
   await percentIs(60);
 });
@@ -50,7 +52,7 @@ async function close(page, expected = /^$/) {
   await page.context().close();
 }
 async function accessible(page, what) {
-  await page.evaluate(axe);
+  if (await page.evaluate(() => !("axe" in globalThis))) await page.evaluate(axe);
   const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
   assert.deepEqual(violations.map((each) => `${each.id}: ${each.nodes.map((node) => node.target.join(" ")).join(", ")}`), [], what);
 }
@@ -69,6 +71,7 @@ async function until(test, what) {
   }
   assert.fail(what);
 }
+const map = async (name) => (await object(`/api/v1/namespaces/koordinator-system/configmaps/${name}`)).data;
 async function stored() {
   const { texts } = await api("settings/texts");
   return JSON.parse(texts["slo-controller-config"]["colocation-config"]);
@@ -92,6 +95,10 @@ const plan = (page) => page.getByRole("button", { name: "Check and plan" }).clic
 const write = (page) => page.getByRole("button", { name: "Write these settings" }).click();
 const reason = (page, text) => page.locator(".editor").getByRole("textbox", { name: /Reason/ }).fill(text);
 const dialog = (page) => page.locator("dialog.order-dialog[open]");
+async function reasonByKeyboard(page, text) {
+  await type(dialog(page).getByRole("textbox", { name: /Reason/ }), text);
+  await page.keyboard.press("Enter");
+}
 async function beginEdit(page) {
   await page.getByRole("button", { name: "Edit…" }).click();
   await field(page, "colocation-config").waitFor();
@@ -103,6 +110,8 @@ async function setPercent(page, percent) {
 
 describe("an edit", () => {
   test("is planned, written, rolled out and undone", async () => {
+    await control("fast");
+    await inForce();
     const page = await open("/settings");
     await beginEdit(page);
     await setPercent(page, 50);
@@ -220,13 +229,10 @@ describe("an edit", () => {
 
   test("in Chinese, dark, by keyboard, on a small screen", async () => {
     const page = await open("/settings", { locale: "zh-CN", dark: true, width: 320 });
-    const button = page.getByRole("button", { name: "编辑…" });
-    await button.focus();
-    await page.keyboard.press("Enter");
+    await press(page.getByRole("button", { name: "编辑…" }));
     await field(page, "colocation-config").waitFor();
     await setPercent(page, 50);
-    await page.getByRole("button", { name: "检查并生成计划" }).focus();
-    await page.keyboard.press("Enter");
+    await press(page.getByRole("button", { name: "检查并生成计划" }));
     await page.locator(".plan-sum").waitFor();
     await accessible(page, "zh dark");
     const wide = await page.evaluate(() => document.documentElement.scrollWidth);
@@ -240,30 +246,28 @@ describe("the calendar of a pool", () => {
   const entries = (page) => page.locator(".calendar-form tbody tr");
   const yaml = async () => (await api("settings/texts")).texts["tidemark-config"]["config.yaml"];
 
-  test("gets a window by a form and by keyboard, after a mistake is mended, and loses it by undo", async () => {
+  test("gets a window by a form, after a mistake is mended, and loses it by undo, by keyboard", async () => {
     const page = await open("/calendar?pool=canary");
     const before = await yaml();
-    await page.getByRole("button", { name: "Edit…" }).focus();
-    await page.keyboard.press("Enter");
+    await press(page.getByRole("button", { name: "Edit…" }));
     await page.getByText("This pool follows no calendar").waitFor();
-    await page.getByLabel("Name of the calendar").fill("nights");
+    await type(page.getByLabel("Name of the calendar"), "nights");
     await page.keyboard.press("Enter");
     await page.getByText("Calendar nights, times of UTC. Pools that follow it: canary").waitFor();
     await page.locator(".plan-sum").waitFor();
-    await page.getByRole("button", { name: "Add a window…" }).focus();
-    await page.keyboard.press("Enter");
+    await press(page.getByRole("button", { name: "Add a window…" }));
     assert.equal(await page.evaluate(() => document.activeElement.closest("label")?.textContent), "Name", "the focus goes into the form");
     await page.keyboard.type("night");
-    await page.getByLabel("CPU, percent of capacity").fill("140");
-    await page.getByRole("checkbox", { name: "Fri" }).check();
-    await page.getByLabel("Ramp up").fill("30m");
+    await type(page.getByLabel("CPU, percent of capacity"), "140");
+    await press(page.getByRole("checkbox", { name: "Fri" }), "Space");
+    await type(page.getByLabel("Ramp up"), "30m");
     await page.keyboard.press("Enter");
     const fault = page.locator(".entry-form .faults", { hasText: "cpu: wanted a whole number in 0..100, found 140" });
     await fault.waitFor();
     assert.equal(await page.getByLabel("CPU, percent of capacity").evaluate((input) => input === document.activeElement), true, "the wrong field has the focus");
     await screenshot(page, "calendar-error");
     await accessible(page, "the error of an entry");
-    await page.getByLabel("CPU, percent of capacity").fill("80");
+    await type(page.getByLabel("CPU, percent of capacity"), "80");
     await page.keyboard.press("Enter");
     await page.locator(".plan-sum").waitFor();
     await page.locator(".entry-form fieldset").waitFor({ state: "detached" });
@@ -274,7 +278,7 @@ describe("the calendar of a pool", () => {
     assert.equal(await page.locator(".day .span-open").count(), await planned.locator(".day .span-open").count(), "the stored week has no window yet");
     await screenshot(page, "calendar-plan");
     await accessible(page, "the plan of an entry");
-    await reason(page, "more at night");
+    await type(page.locator(".editor").getByRole("textbox", { name: /Reason/ }), "more at night");
     await page.keyboard.press("Enter");
     await page.getByText("In force on 6 of 6 nodes").waitFor();
     const line = '- {name: night, cron: "0 22 * * 5", until: "0 7 * * *", cpu: 80, rampUp: 30m}';
@@ -298,12 +302,12 @@ describe("the calendar of a pool", () => {
 
     const { revisions } = await api("settings");
     await page.goto(new URL("settings", CONSOLE).href);
-    await page.getByRole("button", { name: `Undo to revision ${revisions[1].number}…` }).click();
-    await dialog(page).getByRole("textbox", { name: /Reason/ }).fill("not yet");
-    await dialog(page).getByRole("button", { name: "Next" }).click();
-    await dialog(page).getByRole("button", { name: "Restore" }).click();
+    await press(page.getByRole("button", { name: `Undo to revision ${revisions[1].number}…` }));
+    await reasonByKeyboard(page, "not yet");
+    await press(dialog(page).getByRole("button", { name: "Restore" }));
     await dialog(page).getByRole("status").filter({ hasText: "Written" }).waitFor();
-    assert.equal(await yaml(), before);
+    await press(dialog(page).getByRole("button", { name: "Close" }));
+    assert.equal((await map("tidemark-config"))["config.yaml"], before);
     await close(page, /400/);
   });
 });
@@ -334,6 +338,34 @@ describe("the water line of a pool", () => {
     await dialog(page).getByRole("status").waitFor();
     await dialog(page).getByRole("button", { name: "Close" }).click();
     await page.locator(".override").waitFor({ state: "detached" });
+    await close(page, /400/);
+  });
+
+  test("is overridden, and the override is ended, by keyboard", async () => {
+    const override = async () => JSON.parse((await map("tidemark-state"))["overrides.json"]).pools?.find((each) => each.name === "canary");
+    const offered = async () => Number((await object("/api/v1/nodes/browser-settings-0")).status.allocatable["kubernetes.io/batch-cpu"].replace(/k$/, "000"));
+    await until(async () => (await offered()) > 12_800, "the node offers what is below 60 %");
+    const page = await open("/pools/canary");
+    await press(page.getByRole("button", { name: "Override…" }));
+    await type(dialog(page).getByRole("spinbutton", { name: /CPU/ }), "-1");
+    await reasonByKeyboard(page, "a drill without a mouse");
+    await dialog(page).getByRole("alert").filter({ hasText: "0 to 100" }).waitFor();
+    await type(dialog(page).getByRole("spinbutton", { name: /CPU/ }), "40");
+    await tabTo(dialog(page).getByRole("combobox"));
+    await page.keyboard.press("ArrowDown"); // two hours
+    await press(dialog(page).getByRole("button", { name: "Next" }));
+    await dialog(page).getByText("CPU: 60 % → 40 %").waitFor();
+    await press(dialog(page).getByRole("button", { name: "Override", exact: true }));
+    await press(dialog(page).getByRole("button", { name: "Close" }));
+    const { cpu, why, since, until: end } = await override();
+    assert.deepEqual([cpu, why, Math.round((Date.parse(end) - Date.parse(since)) / 60_000)], [40, "a drill without a mouse", 120]);
+    await until(async () => (await offered()) <= 12_800, "the node offers what is below 40 %");
+    await press(page.getByRole("button", { name: "End the override…" }));
+    await reasonByKeyboard(page, "over");
+    await press(dialog(page).getByRole("button", { name: "End it" }));
+    await press(dialog(page).getByRole("button", { name: "Close" }));
+    assert.equal(await override(), undefined);
+    await until(async () => (await offered()) > 12_800, "the node offers again what is below 60 %");
     await close(page, /400/);
   });
 });
@@ -383,11 +415,21 @@ describe("while the manager is dead", () => {
 
 // Last: its slow rollout would also govern the edits of a test after it.
 describe("a rollout", () => {
-  test("is paused and resumed at once", async () => {
+  test("is paused and resumed by keyboard, paused by clicks, and resumed at once", async () => {
+    const paused = async () => JSON.parse((await map("tidemark-config-revisions")).state).hold !== undefined;
     await control("slow");
     await inForce();
     await control("kubectl-edit-50");
     const page = await open("/settings");
+    await press(page.getByRole("button", { name: "Pause…" }));
+    await reasonByKeyboard(page, "wait");
+    await press(dialog(page).getByRole("button", { name: "Close" }));
+    await until(paused, "the manager paused the rollout");
+    await page.locator("dt", { hasText: "Paused" }).waitFor();
+    await press(page.getByRole("button", { name: "Resume…" }));
+    await reasonByKeyboard(page, "go on in steps");
+    await press(dialog(page).getByRole("button", { name: "Close" }));
+    await until(async () => !(await paused()), "the manager resumed the rollout");
     await page.getByRole("button", { name: "Pause…" }).click();
     await dialog(page).getByRole("textbox", { name: /Reason/ }).fill("look first");
     await dialog(page).getByRole("button", { name: "Pause", exact: true }).click();

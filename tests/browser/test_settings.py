@@ -24,8 +24,8 @@ pools:
   canary: true
 rollout:
   nodesPerMinute: 600
-  canarySoak: SOAK
 """
+PACES = {"at-once": "  pace: at-once\n", "fast": "  canarySoak: 1s\n", "slow": "  canarySoak: 1h\n"}
 FAST = ("--leader-elect=false", "--kube-api-qps=500", "--kube-api-burst=500")
 
 
@@ -38,7 +38,7 @@ class SettingsByPage(WithPeople, WithManager):
         self.remove_people("viewer")
         self.addCleanup(self.remove_people, "viewer")
         colocation.delete_settings(self.api)
-        self.control("fast")
+        self.control("at-once")
         colocation.put_settings(self.api, {"enable": True, "cpuReclaimThresholdPercent": 60})
         self.nodes = [f"browser-settings-{i}" for i in range(6)]
         for number, name in enumerate(self.nodes):
@@ -49,8 +49,8 @@ class SettingsByPage(WithPeople, WithManager):
         _, self.viewer_url = self.start_console(self.kubeconfig("viewer", self.account("viewer", READ)), "--write")
 
     def control(self, what: str) -> None:
-        if what in ("fast", "slow"):  # of the rollout of later edits
-            colocation.put_map(self.api, TIDEMARK_CONFIG, {"config.yaml": POOLS.replace("SOAK", "1s" if what == "fast" else "1h")})
+        if what in PACES:  # of the rollout of later edits
+            colocation.put_map(self.api, TIDEMARK_CONFIG, {"config.yaml": POOLS + PACES[what]})
         elif what == "kill-manager":
             self.manager.kill()
         elif what == "start-manager":
