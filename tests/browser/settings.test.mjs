@@ -230,14 +230,17 @@ describe("an edit", () => {
   test("in Chinese, dark, by keyboard, on a small screen", async () => {
     const page = await open("/settings", { locale: "zh-CN", dark: true, width: 320 });
     await press(page.getByRole("button", { name: "编辑…" }));
-    await field(page, "colocation-config").waitFor();
-    await setPercent(page, 50);
+    const area = field(page, "colocation-config");
+    await type(area, (await area.inputValue()).replace(/("cpuReclaimThresholdPercent": )\d+/, "$150"));
     await press(page.getByRole("button", { name: "检查并生成计划" }));
     await page.locator(".plan-sum").waitFor();
     await accessible(page, "zh dark");
     const wide = await page.evaluate(() => document.documentElement.scrollWidth);
     assert.ok(wide <= 320, `${wide} px wide`);
     await screenshot(page, "zh-dark-narrow");
+    await type(page.locator(".editor").getByRole("textbox", { name: /原因/ }), "夜间减少");
+    await page.keyboard.press("Enter");
+    await until(async () => JSON.parse((await map("slo-controller-config"))["colocation-config"]).cpuReclaimThresholdPercent === 50, "the edit is written");
     await close(page);
   });
 });
