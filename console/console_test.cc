@@ -323,6 +323,37 @@ TEST_F(ConsoleTest, ShowsThePlatformWithWhatAgentsReport) {
             "effective: cpu.idle; refused: memory.low");
 }
 
+TEST_F(ConsoleTest, ShowsTheStateOfResourceManagersWhileTheLeaseWithItIsRenewed) {
+  const base::WallTime now = clock.wall();
+  const auto micro = [&](base::Duration before) { return Json(base::format_rfc3339_micro(now + -before)); };
+  Json lease = name_only("koordinator-yarn-operator");
+  lease["metadata"]["annotations"] = Json::object(
+      {{model::kYarnManagersAnnotation, Json(model::format_yarn_managers({{"c", "rm1", "a:1", "away", now + -60s},
+                                                                          {"c", "rm2", "b:1", "unknown", now}}))},
+       {model::kAnnotatedByAnnotation, "o-1"}});
+  lease["spec"] = Json::object({{"holderIdentity", "o-1"}, {"leaseDurationSeconds", 900}, {"renewTime", micro(300s)}});
+  const std::string leases = "/apis/coordination.k8s.io/v1/namespaces/koordinator-system/leases";
+  must("POST", leases, lease);
+  ASSERT_TRUE(start());
+  const auto manager_of = [](const Json& yarn) -> const Json& { return yarn.at("managers", "rows")->as_array().at(0); };
+  const Json yarn = read("/api/v1/yarn");
+  const Json& first = manager_of(yarn);
+  EXPECT_EQ(first.text_at("id"), "rm1");
+  EXPECT_EQ(first.text_at("state"), "away");
+  EXPECT_EQ(number(first, "since"), std::chrono::floor<std::chrono::seconds>((now + -60s).since_epoch).count());
+  EXPECT_TRUE(yarn.at("managers", "rows")->as_array().at(1).member("state")->is_null());
+  const auto change = [&](Json spec) {
+    must("PATCH", cat(leases, "/koordinator-yarn-operator"), Json::object({{"spec", std::move(spec)}}), kMerge);
+  };
+  change(Json::object({{"holderIdentity", "koordinators"}}));
+  read_until("/api/v1/yarn", [&](const Json& each) { return manager_of(each).member("state")->is_null(); });
+  change(Json::object({{"holderIdentity", "o-1"}, {"renewTime", micro(901s)}}));
+  const auto reported = std::chrono::floor<std::chrono::seconds>((now + -901s).since_epoch).count();
+  const Json old =
+      read_until("/api/v1/yarn", [&](const Json& each) { return number(manager_of(each), "reported") == reported; });
+  EXPECT_TRUE(manager_of(old).member("state")->is_null()) << "unknown, not away";
+}
+
 TEST_F(ConsoleTest, ShowsWhatYarnIsOfferedAndHolds) {
   node("n1");
   node("n2");

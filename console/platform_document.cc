@@ -261,6 +261,32 @@ void write_yarn_node(JsonWriter& json, const YarnNode& node, const operate::Deci
   json.end_object();
 }
 
+// ---- what components write with their Leases ----
+
+template <class Row>
+struct Reported {
+  Row row;
+  std::optional<base::WallTime> at;
+  bool is_current = false;  // the writer still holds the Lease, and renews it
+};
+
+// The rows of one annotation, of all Leases that have it.
+template <class Row>
+Result<std::vector<Reported<Row>>> rows_of(const Result<std::vector<operate::LeaderLease>>& leases,
+                                           std::string operate::LeaderLease::* annotation,
+                                           Result<std::vector<Row>> (*parse)(std::string_view), base::WallTime now) {
+  if (!leases) return fail(leases.error());
+  std::vector<Reported<Row>> out;
+  for (const operate::LeaderLease& lease : *leases) {
+    if ((lease.*annotation).empty()) continue;
+    TM_TRY(auto rows, parse(lease.*annotation));
+    const bool is_current = !lease.holder.empty() && lease.holder == lease.annotated_by && lease.renewed &&
+                            lease.lasts && now - *lease.renewed <= *lease.lasts;
+    for (Row& row : rows) out.push_back({std::move(row), lease.renewed, is_current});
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string kernel_family(std::string_view release) {
@@ -360,7 +386,8 @@ std::string platform_document(const operate::Components& components, View& view,
   return out;
 }
 
-std::string yarn_document(View& view, const Result<std::vector<operate::Decision>>& events) {
+std::string yarn_document(View& view, const Result<std::vector<operate::Decision>>& events,
+                          const Result<std::vector<operate::LeaderLease>>& leases, base::WallTime now) {
   // The newest for each node.
   std::map<std::string_view, const operate::Decision*> contested;
   if (events) {
@@ -401,6 +428,15 @@ std::string yarn_document(View& view, const Result<std::vector<operate::Decision
     json.end_object();
   }
   json.end_array();
+  write_part(json, "managers", rows_of(leases, &operate::LeaderLease::yarn_managers, model::parse_yarn_managers, now),
+             [&](const auto& each) {
+               json.member("cluster", each.row.cluster);
+               json.member("id", each.row.id);
+               json.member("address", each.row.address);
+               text_member(json, "state", each.is_current && each.row.state != "unknown" ? each.row.state : "");
+               seconds_member(json, "since", std::optional(each.row.since));
+               seconds_member(json, "reported", each.at);
+             });
   json.key("nodes").begin_array();
   for (const YarnNode& node : nodes) {
     const auto found = contested.find(node.name);

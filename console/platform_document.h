@@ -29,11 +29,13 @@ std::string platform_document(const operate::Components& components, View& view,
 // "6.1" of "6.1.0-18-amd64"; the whole text if it does not begin so.
 std::string kernel_family(std::string_view release);
 
-// YARN clusters and their nodes: offered, confirmed, held. `events`: the last ones of the yarn-operator, or why they
-// are unknown; they name nodes whose totals another program sets.
 // YARN's side of one node, with what each class holds; null if YARN has nothing to do with it.
 void write_yarn_of_node(base::JsonWriter& json, const kube::Node& node);
 
-std::string yarn_document(View& view, const Result<std::vector<operate::Decision>>& events);
+// YARN clusters and their nodes: offered, confirmed, held. `events`: the last ones of the yarn-operator, or why they
+// are unknown; they name nodes whose totals another program sets. `leases`: that of the yarn-operator has the states of
+// the ResourceManagers, which are unknown if it is not renewed at `now`.
+std::string yarn_document(View& view, const Result<std::vector<operate::Decision>>& events,
+                          const Result<std::vector<operate::LeaderLease>>& leases, base::WallTime now);
 
 }  // namespace tidemark::console

@@ -192,7 +192,9 @@ net::Task<Result<std::string>> RecordApi::answer(std::string what, net::Target t
   }
   if (what.starts_with("past/")) co_return co_await past(std::move(what), std::move(target));
   const auto events = co_await operate::list_events(parts_.loop, parts_.client, kAnswerLimit);
-  co_return yarn_document(parts_.view, events);
+  const auto leases =
+      co_await operate::read_leases(parts_.loop, parts_.client, parts_.settings.config_namespace, kAnswerLimit);
+  co_return yarn_document(parts_.view, events, leases, parts_.loop.clock().wall());
 }
 
 net::Task<Result<std::string>> RecordApi::past(std::string what, net::Target target) {

@@ -188,13 +188,34 @@ net::Task<ResourceManager::Tried> ResourceManager::ask_while_active(std::size_t 
   co_return co_await tried;
 }
 
+net::Task<Result<HaState>> ResourceManager::state_of(std::size_t number, base::Duration limit) {
+  auto response = co_await members_[number]->call(kGetServiceStatus, "", std::min(limit, kStatusLimit));
+  if (response) co_return decode_get_service_status(*response);
+  // Without HA it serves no such protocol.
+  if (!has_peers() && response.error().kind == ErrorKind::kUnsupported) co_return HaState::kActive;
+  co_return std::unexpected(std::move(response).error());
+}
+
+net::Task<std::vector<Result<HaState>>> ResourceManager::states() {
+  std::vector<Result<HaState>> out(members_.size(), HaState::kInitializing);
+  net::OneShot<bool> all(loop_);
+  std::size_t open = members_.size();
+  const auto ask = [&](std::size_t number) -> net::Task<void> {
+    out[number] = co_await state_of(number, kStatusLimit);
+    if (--open == 0) all.give(true);
+  };
+  net::Scope scope(loop_);
+  for (std::size_t i = 0; i < members_.size(); ++i) scope.spawn(ask(i));
+  co_await all;
+  co_return out;
+}
+
 net::Task<Result<std::size_t>> ResourceManager::find_active(base::Duration limit) {
   net::OneShot<Result<std::size_t>> found(loop_);
   std::size_t open = members_.size();
   std::string said;
   const auto ask = [&](std::size_t number) -> net::Task<void> {
-    auto response = co_await members_[number]->call(kGetServiceStatus, "", std::min(limit, kStatusLimit));
-    Result<HaState> state = response ? decode_get_service_status(*response) : fail(std::move(response).error());
+    const auto state = co_await state_of(number, limit);
     if (state && *state == HaState::kActive) found.give(number);
     if (state) {
       said += base::cat(said.empty() ? "" : "; ", cluster_.members[number].id, " is ", to_string(*state));

@@ -64,6 +64,9 @@ class ResourceManager {
 
   // Source of the last answer; null before the first, and while none of several is known to be active.
   const RmAddresses* active() const { return active_ ? &cluster_.members[*active_] : nullptr; }
+  const std::vector<RmAddresses>& members() const { return cluster_.members; }
+  // HA state of each member, in their order; all are asked at once. A server without HA that answers is active.
+  net::Task<std::vector<Result<HaState>>> states();
   // How often the active one was found to be another than before.
   std::uint64_t failovers() const { return failovers_; }
   std::uint64_t calls() const;
@@ -80,6 +83,7 @@ class ResourceManager {
   net::Task<Result<std::string>> ask_active(Method method, std::string request, base::Duration limit);
   net::Task<Tried> ask_while_active(std::size_t number, Method method, const std::string& request,
                                     base::Duration limit);
+  net::Task<Result<HaState>> state_of(std::size_t number, base::Duration limit);
   net::Task<Result<std::size_t>> find_active(base::Duration limit);
 
   net::EventLoop& loop_;

@@ -31,6 +31,7 @@ struct Machine {
 
   RpcServer::Reply answer(const SeenCall& call) {
     if (silent || (slow && call.method != "getServiceStatus")) return std::nullopt;
+    if (!refuses.empty()) return Refusal{.exception = refuses, .message = "no"};
     if (call.method == "getServiceStatus") {
       std::string status;
       WireWriter(status).number(1, static_cast<int>(state));
@@ -59,7 +60,8 @@ struct Machine {
   std::string name;
   HaState state;
   bool silent = false;
-  bool slow = false;  // answers only the state request at once
+  bool slow = false;    // answers only the state request at once
+  std::string refuses;  // all calls, with this exception
   std::vector<std::string> asked;
   std::unique_ptr<RpcServer> client;
   std::unique_ptr<RpcServer> admin;
@@ -115,6 +117,26 @@ TEST_F(ResourceManagerTest, FindsAndKeepsTheActiveServer) {
   EXPECT_EQ(manager.active()->id, "rm2");
   EXPECT_EQ(one.admin->calls().size(), 1U);  // asked for its state once
   EXPECT_EQ(manager.failovers(), 0U);
+}
+
+TEST_F(ResourceManagerTest, ReportsTheStateOfEachServer) {
+  ResourceManager manager(loop, nullptr, cluster({addresses(one), addresses(two)}), base::Random(1));
+  const auto states = net::testing::run_task(loop, manager.states());
+  ASSERT_EQ(states.size(), 2U);
+  EXPECT_EQ(*states[0], HaState::kStandby);
+  EXPECT_EQ(*states[1], HaState::kActive);
+  EXPECT_EQ(manager.active(), nullptr) << "this chooses no server for calls";
+}
+
+TEST_F(ResourceManagerTest, ServerWithoutHaIsActiveIfItAnswers) {
+  two.refuses = "org.apache.hadoop.ipc.RpcNoSuchProtocolException";
+  ResourceManager alone(loop, nullptr, cluster({{"", two.client->address(), two.admin->address()}}), base::Random(1));
+  EXPECT_EQ(*net::testing::run_task(loop, alone.states())[0], HaState::kActive);
+  two.refuses = "org.apache.hadoop.security.AccessControlException";
+  EXPECT_EQ(net::testing::run_task(loop, alone.states())[0].error().kind, ErrorKind::kDenied);
+  ResourceManager of_pair(loop, nullptr, cluster({addresses(two)}), base::Random(1));
+  two.refuses = "org.apache.hadoop.ipc.RpcNoSuchProtocolException";
+  EXPECT_EQ(net::testing::run_task(loop, of_pair.states())[0].error().kind, ErrorKind::kUnsupported);
 }
 
 TEST_F(ResourceManagerTest, RepeatsTheCallAfterAFailover) {

@@ -1,11 +1,13 @@
 #include "kube/leader.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "base/json.h"
 #include "base/text.h"
 #include "kube/objects.h"
+#include "model/names.h"
 
 namespace tidemark::kube {
 namespace {
@@ -17,6 +19,7 @@ struct LeaseSpec {
   std::string acquired;
   std::string renewed;
   std::int64_t transitions = 0;
+  std::vector<std::pair<std::string_view, std::string>> annotations{};  // others stay
 };
 
 // `revision` empty: a body to create, otherwise a merge patch that holds only for that revision.
@@ -28,6 +31,11 @@ std::string lease_body(const LeaderConfig& config, std::string_view revision, co
   json.key("metadata").begin_object();
   json.member("name", std::string_view(config.name)).member("namespace", std::string_view(config.ns));
   if (!revision.empty()) json.member("resourceVersion", revision);
+  if (!spec.annotations.empty()) {
+    json.key("annotations").begin_object();
+    for (const auto& [key, value] : spec.annotations) json.member(key, std::string_view(value));
+    json.end_object();
+  }
   json.end_object();
   json.key("spec").begin_object();
   json.member("holderIdentity", spec.holder);
@@ -62,6 +70,9 @@ class Elector final : public LeaderElector {
   Unheard unheard() const override { return silence_.until(loop_.clock().monotonic()); }
   void raise_epoch(std::int64_t seen) override { epoch_least_ = std::max(epoch_least_, seen + 1); }
   void on_change(std::function<void(bool)> listener) override { listeners_.push_back(std::move(listener)); }
+  void annotate(std::string_view key, std::function<std::string()> value) override {
+    annotations_.emplace_back(key, std::move(value));
+  }
 
   net::Task<void> run() override {
     answered_ = loop_.clock().monotonic();
@@ -151,7 +162,8 @@ class Elector final : public LeaderElector {
   net::Task<Result<bool>> create() {
     if (released_) co_return false;  // released meanwhile: it is not taken again
     const std::string now = now_text();
-    std::string body = lease_body(config_, "", {config_.identity, now, now, std::max(epoch_ + 1, epoch_least_)});
+    std::string body =
+        lease_body(config_, "", {config_.identity, now, now, std::max(epoch_ + 1, epoch_least_), annotations_now()});
     auto created = co_await writer_.create(kLeases, std::move(body), write_options(), "", request_limit_);
     if (!created) {
       if (created.error().kind == ErrorKind::kAlreadyExists) co_return false;  // another candidate was faster
@@ -165,7 +177,8 @@ class Elector final : public LeaderElector {
     const std::string now = now_text();
     const std::int64_t transitions = std::max(std::int64_t{lease.transitions} + (continues ? 0 : 1), epoch_least_);
     const std::string acquired = continues && lease.acquired ? base::format_rfc3339_micro(*lease.acquired) : now;
-    std::string body = lease_body(config_, lease.meta.resource_version, {config_.identity, acquired, now, transitions});
+    std::string body = lease_body(config_, lease.meta.resource_version,
+                                  {config_.identity, acquired, now, transitions, annotations_now()});
     auto patched = co_await writer_.patch(kLeases, config_.name, PatchType::kMerge, std::move(body), write_options(),
                                           request_limit_);
     if (!patched) {
@@ -207,6 +220,12 @@ class Elector final : public LeaderElector {
     for (const auto& listener : listeners_) listener(now);
   }
 
+  std::vector<std::pair<std::string_view, std::string>> annotations_now() const {
+    std::vector<std::pair<std::string_view, std::string>> out;
+    for (const auto& [key, value] : annotations_) out.emplace_back(key, value());
+    if (!out.empty()) out.emplace_back(model::kAnnotatedByAnnotation, config_.identity);
+    return out;
+  }
   std::string now_text() const { return base::format_rfc3339_micro(loop_.clock().wall()); }
   WriteOptions write_options() const {
     WriteOptions options;
@@ -232,6 +251,7 @@ class Elector final : public LeaderElector {
   bool announced_ = false;
   bool released_ = false;
   std::vector<std::function<void(bool)>> listeners_;
+  std::vector<std::pair<std::string_view, std::function<std::string()>>> annotations_;
   base::Gauge& leading_gauge_;
   base::Counter& changes_;
 };

@@ -14,6 +14,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -52,6 +53,8 @@ class LeaderElector {
   // only times above renew_deadline.
   virtual Unheard unheard() const = 0;
   virtual void on_change(std::function<void(bool leading)> listener) = 0;
+  // Writes this annotation with each renewal, so that it costs no request of its own. `key` outlives the elector.
+  virtual void annotate(std::string_view key, std::function<std::string()> value) = 0;
   // Gives the lease back at once (empty holder), so that a successor need not wait. For an orderly stop.
   virtual net::Task<void> release() = 0;
 };

@@ -72,6 +72,23 @@ TEST_F(LeaderTest, LeaseHasTheFieldsOfClientGo) {
   EXPECT_EQ(lease().text_at("spec", "renewTime").size(), std::string("2026-01-01T00:00:00.000000Z").size());
 }
 
+TEST_F(LeaderTest, RenewalWritesAnnotationsOfTheLeaderAndKeepsOthers) {
+  auto a = start("a", 1);
+  std::string said = "one";
+  a.elector->annotate("tidemark.io/said", [&] { return said; });
+  run_for(1s);
+  net::testing::run_task(
+      loop, clock,
+      api.patch(kLeases, "manager", PatchType::kMerge, R"({"metadata":{"annotations":{"of":"another"}}})", {}, 1s));
+  EXPECT_EQ(lease().text_at("metadata", "annotations", "tidemark.io/said"), "one");
+  said = "two";
+  run_for(5s);
+  EXPECT_EQ(lease().text_at("metadata", "annotations", "tidemark.io/said"), "two");
+  EXPECT_EQ(lease().text_at("metadata", "annotations", "tidemark.io/annotated-by"), "a");
+  EXPECT_EQ(lease().text_at("metadata", "annotations", "of"), "another");
+  EXPECT_TRUE(a.leading());
+}
+
 TEST_F(LeaderTest, SecondCandidateWaitsWhileTheLeaseIsRenewed) {
   auto a = start("a", 1);
   run_for(3s);

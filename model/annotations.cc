@@ -363,6 +363,39 @@ Result<YarnOffer> parse_yarn_offer(std::string_view annotation) {
   return read;
 }
 
+Result<std::vector<YarnManager>> parse_yarn_managers(std::string_view annotation) {
+  TM_TRY(const Json root, ours(annotation, {"schema", "managers"}));
+  const Json* managers = root.member("managers");
+  if (managers == nullptr || !managers->is_array()) return fail(ErrorKind::kInvalid, "managers: wanted an array");
+  std::vector<YarnManager> out;
+  for (const Json& item : managers->as_array()) {
+    TM_TRY_VOID(only_members(item, {"cluster", "id", "address", "state", "since"}, "managers: "));
+    YarnManager each;
+    TM_TRY(each.cluster, text_of(item, "cluster"));
+    TM_TRY(each.id, text_of(item, "id"));
+    TM_TRY(each.address, text_of(item, "address"));
+    TM_TRY(each.state, text_of(item, "state"));
+    const auto since = base::parse_rfc3339(item.text_at("since"));
+    if (!since) return fail(ErrorKind::kInvalid, "since: wanted a time like 2026-03-01T02:00:00Z");
+    each.since = *since;
+    out.push_back(std::move(each));
+  }
+  return out;
+}
+
+std::string format_yarn_managers(const std::vector<YarnManager>& managers) {
+  std::string out;
+  base::JsonWriter writer(out);
+  writer.begin_object().member("schema", kYarnSchema).key("managers").begin_array();
+  for (const YarnManager& each : managers) {
+    writer.begin_object().member("cluster", std::string_view(each.cluster)).member("id", std::string_view(each.id));
+    writer.member("address", std::string_view(each.address)).member("state", std::string_view(each.state));
+    writer.member("since", std::string_view(base::format_rfc3339_micro(each.since))).end_object();
+  }
+  writer.end_array().end_object();
+  return out;
+}
+
 Result<CpuBasicInfo> parse_cpu_basic_info(std::string_view annotation) {
   TM_TRY(const Json root, parse_object(annotation));
   CpuBasicInfo info;

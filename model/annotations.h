@@ -94,6 +94,20 @@ struct YarnOffer {
 std::string format_yarn_offer(const YarnOffer& offer);
 Result<YarnOffer> parse_yarn_offer(std::string_view annotation);
 
+// The ResourceManagers that the yarn-operator asks, on its Lease, `tidemark.io/yarn-managers`:
+// {"schema":1,"managers":[{"cluster":"c","id":"rm1","address":"rm-1:8033","state":"active","since":"2026-03-01T…Z"}]}
+struct YarnManager {
+  std::string cluster;
+  std::string id;       // of yarn.resourcemanager.ha.rm-ids; "" without HA
+  std::string address;  // of its admin port
+  // Its answer: active, standby, initializing, observer. away: no answer. unknown: it refuses to say.
+  std::string state;
+  base::WallTime since;  // when the operator first saw this state
+  bool operator==(const YarnManager&) const = default;
+};
+Result<std::vector<YarnManager>> parse_yarn_managers(std::string_view annotation);
+std::string format_yarn_managers(const std::vector<YarnManager>& managers);
+
 // `node.koordinator.sh/cpu-basic-info` of a NodeResourceTopology:
 // {"cpuModel":"…","hyperThreadEnabled":true,"turboEnabled":true,…}
 Result<CpuBasicInfo> parse_cpu_basic_info(std::string_view annotation);

@@ -172,6 +172,20 @@ TEST(Annotations, ReadsYarnWaitingAndReclaim) {
   EXPECT_EQ(wrong(R"("drainBy":"soon")"), "drainBy: wanted a time like 2026-03-01T02:00:00Z");
 }
 
+TEST(Annotations, ReadsYarnManagers) {
+  const std::vector<YarnManager> managers = {
+      {"c", "rm1", "rm-1:8033", "active", *base::parse_rfc3339("2026-03-01T06:00:00Z")},
+      {"d", "", "rm:8033", "away", *base::parse_rfc3339("2026-03-01T07:00:00Z")}};
+  const std::string text = format_yarn_managers(managers);
+  EXPECT_TRUE(text.starts_with(
+      R"({"schema":1,"managers":[{"cluster":"c","id":"rm1","address":"rm-1:8033","state":"active","since":"2026-)"))
+      << text;
+  EXPECT_EQ(parse_yarn_managers(text), managers);
+  EXPECT_FALSE(parse_yarn_managers(R"({"schema":1})"));
+  EXPECT_FALSE(parse_yarn_managers(R"({"schema":2,"managers":[]})"));
+  EXPECT_FALSE(parse_yarn_managers(R"({"schema":1,"managers":[{"cluster":"c"}]})"));
+}
+
 TEST(Annotations, RejectsUnknownYarnBookAndNamesThePlace) {
   const auto refused = [](std::string_view text) {
     const auto book = parse_yarn_book(text);

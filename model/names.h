@@ -84,6 +84,12 @@ inline constexpr std::string_view kYarnThirdParty = "hadoop-yarn";
 // YARN's side of a node: what its operator holds and confirmed, and our offer.
 inline constexpr std::string_view kYarnBookAnnotation = "tidemark.io/yarn-book";
 inline constexpr std::string_view kYarnOfferAnnotation = "tidemark.io/yarn-offer";
+// On the Lease of the yarn-operator: the ResourceManagers that it asks, with their HA state.
+inline constexpr std::string_view kYarnManagersAnnotation = "tidemark.io/yarn-managers";
+
+// On a Lease with our annotations: the holder that wrote them. Another holder, such as Koordinator's, keeps them as
+// they are.
+inline constexpr std::string_view kAnnotatedByAnnotation = "tidemark.io/annotated-by";
 
 // Annotations of NodeResourceTopologies.
 inline constexpr std::string_view kCpuBasicInfoAnnotation = "node.koordinator.sh/cpu-basic-info";

@@ -8,6 +8,7 @@
 #include "kube/decode.h"
 #include "kube/objects.h"
 #include "manager/webhook/webhook_configurations.h"
+#include "model/names.h"
 #include "net/tls.h"
 #include "operate/get.h"
 #include "operate/list_pages.h"
@@ -73,30 +74,6 @@ net::Task<Result<std::vector<ComponentPods>>> read_pods(net::EventLoop& loop, ku
   co_return out;
 }
 
-net::Task<Result<std::vector<LeaderLease>>> read_leases(net::EventLoop& loop, kube::Client& client, std::string ns,
-                                                        base::Duration limit) {
-  std::vector<LeaderLease> out;
-  kube::Interner interner;
-  kube::ListOptions list;
-  list.ns = std::move(ns);
-  TM_CO_TRY_VOID(co_await list_pages(
-      loop, client, kube::kLeases, std::move(list), limit,
-      [&](std::string_view item) -> Result<void> {
-        TM_TRY(kube::Lease lease, kube::decode_lease(item, {}, interner));
-        LeaderLease row{std::string(lease.meta.name.view()),
-                        std::move(lease.holder),
-                        lease.acquired,
-                        lease.renewed,
-                        std::nullopt,
-                        lease.transitions};
-        if (lease.duration_s) row.lasts = std::chrono::seconds(*lease.duration_s);
-        out.push_back(std::move(row));
-        return {};
-      },
-      [&] { out.clear(); }));
-  co_return out;
-}
-
 TrustedAuthority authority_in(std::string object, const Json& configuration) {
   TrustedAuthority out{std::move(object), std::nullopt, "no webhook of it has a bundle"};
   const Json* webhooks = configuration.member("webhooks");
@@ -140,6 +117,34 @@ std::string version_of_image(std::string_view image) {
   const auto colon = image.rfind(':');
   if (colon == std::string_view::npos || (slash != std::string_view::npos && colon < slash)) return "";
   return std::string(image.substr(colon + 1));
+}
+
+net::Task<Result<std::vector<LeaderLease>>> read_leases(net::EventLoop& loop, kube::Client& client, std::string ns,
+                                                        base::Duration limit) {
+  std::vector<LeaderLease> out;
+  kube::Interner interner;
+  kube::ListOptions list;
+  list.ns = std::move(ns);
+  const kube::MetaFields fields{.labels = {},
+                                .annotations = {model::kYarnManagersAnnotation, model::kAnnotatedByAnnotation}};
+  TM_CO_TRY_VOID(co_await list_pages(
+      loop, client, kube::kLeases, std::move(list), limit,
+      [&](std::string_view item) -> Result<void> {
+        TM_TRY(kube::Lease lease, kube::decode_lease(item, fields, interner));
+        LeaderLease row{std::string(lease.meta.name.view()),
+                        std::move(lease.holder),
+                        lease.acquired,
+                        lease.renewed,
+                        std::nullopt,
+                        lease.transitions,
+                        std::string(lease.meta.annotations.get(model::kYarnManagersAnnotation)),
+                        std::string(lease.meta.annotations.get(model::kAnnotatedByAnnotation))};
+        if (lease.duration_s) row.lasts = std::chrono::seconds(*lease.duration_s);
+        out.push_back(std::move(row));
+        return {};
+      },
+      [&] { out.clear(); }));
+  co_return out;
 }
 
 net::Task<Components> read_components(net::EventLoop& loop, kube::Client& client, std::string ns,

@@ -35,6 +35,7 @@ struct LeaderLease {
   std::optional<base::WallTime> acquired, renewed;
   std::optional<base::Duration> lasts;  // after the last renewal
   std::int64_t transitions = 0;
+  std::string yarn_managers, annotated_by;  // its annotations; "": none
 };
 
 struct TrustedAuthority {
@@ -49,6 +50,8 @@ struct Components {
   Result<std::vector<TrustedAuthority>> authorities;
 };
 
+net::Task<Result<std::vector<LeaderLease>>> read_leases(net::EventLoop& loop, kube::Client& client, std::string ns,
+                                                        base::Duration limit);
 // Pods and leases of `ns`.
 net::Task<Components> read_components(net::EventLoop& loop, kube::Client& client, std::string ns, base::Duration limit);
 

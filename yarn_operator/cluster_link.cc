@@ -97,6 +97,22 @@ const ActsOn* ClusterLink::acts_on(const hadoop::NodeId& id) const {
   return found == acts_on_.end() ? nullptr : &found->second;
 }
 
+net::Task<void> ClusterLink::refresh_managers() {
+  const auto states = co_await manager_.states();
+  managers_.resize(states.size());
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    std::string_view state = "unknown";
+    if (states[i]) {
+      state = to_string(*states[i]);
+    } else if (states[i].error().kind == ErrorKind::kUnavailable || states[i].error().kind == ErrorKind::kDeadline) {
+      state = "away";
+    }
+    if (managers_[i].state == state) continue;
+    const hadoop::RmAddresses& of = manager_.members()[i];
+    managers_[i] = {id_, of.id, of.admin.text(), std::string(state), loop_.clock().wall()};
+  }
+}
+
 bool ClusterLink::unsure(const hadoop::NodeId& id) const {
   const auto found = unsure_.find(id);
   return found != unsure_.end() && looked_ < found->second.until && found->second.failovers == manager_.failovers();

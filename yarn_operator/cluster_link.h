@@ -17,6 +17,7 @@
 #include "base/result.h"
 #include "hadoop/containers.h"
 #include "hadoop/resource_manager.h"
+#include "model/annotations.h"
 #include "model/audit_line.h"
 #include "model/reason.h"
 #include "net/loop.h"
@@ -101,6 +102,7 @@ class ClusterLink {
   // Requests all nodes and the waiting amount. On failure the previous data stays.
   net::Task<Result<void>> refresh();
   net::Task<Result<void>> refresh_nodes();  // only the nodes
+  net::Task<void> refresh_managers();       // the HA state of each ResourceManager
   // Sends the totals that changed to the ResourceManager, in one call.
   net::Task<Result<Telling>> tell(std::vector<Wanted> wanted);
 
@@ -111,6 +113,7 @@ class ClusterLink {
   bool synced() const { return seen_.has_value(); }
   bool answers() const { return seen_ && !away_; }  // the last request
   std::optional<base::MonotonicTime> seen() const { return seen_; }
+  const std::vector<model::YarnManager>& managers() const { return managers_; }  // empty before the first answers
   const std::map<hadoop::NodeId, hadoop::NodeReport>& nodes() const { return nodes_; }
   const hadoop::NodeReport* find(const hadoop::NodeId& id) const;
   // Whether another ResourceManager became active, or this one returned, within kKnowsAllAfter.
@@ -181,6 +184,7 @@ class ClusterLink {
   const Auditing audit_;
   const hadoop::Resource smallest_;
   hadoop::ResourceManager manager_;
+  std::vector<model::YarnManager> managers_;
   std::map<hadoop::NodeId, hadoop::NodeReport> nodes_;
   std::map<hadoop::NodeId, Told> told_;
   std::map<hadoop::NodeId, ActsOn> acts_on_;

@@ -97,6 +97,27 @@ TEST_F(ClusterLinkTest, ReportsTooFewContainersForAWhileAfterAFailover) {
   EXPECT_FALSE(link.may_hold_more(kNm));
 }
 
+TEST_F(ClusterLinkTest, KeepsTheTimeSinceEachResourceManagerHasItsState) {
+  const auto states = [&] {
+    net::testing::run_task(loop, link.refresh_managers());
+    std::vector<std::string> out;
+    for (const auto& each : link.managers()) out.push_back(each.state);
+    return out;
+  };
+  const base::WallTime begun = clock.wall();
+  EXPECT_TRUE(link.managers().empty());
+  EXPECT_EQ(states(), (std::vector<std::string>{"active", "standby"}));
+  clock.advance(10s);
+  fail_over();
+  EXPECT_EQ(states(), (std::vector<std::string>{"standby", "active"}));
+  EXPECT_EQ(link.managers()[1], (model::YarnManager{"c", "rm2", two.admin->address().text(), "active", clock.wall()}));
+  clock.advance(10s);
+  one.away = true;
+  EXPECT_EQ(states(), (std::vector<std::string>{"away", "active"}));
+  EXPECT_EQ(link.managers()[0].since, begun + 20s);
+  EXPECT_EQ(link.managers()[1].since, begun + 10s);
+}
+
 TEST_F(ClusterLinkTest, ReportsTooFewContainersAfterAnOutageEvenIfTheNodeReturnsAtOnce) {
   one.nodes = {{kNm, {}}};
   ASSERT_TRUE(refresh());

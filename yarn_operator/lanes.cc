@@ -18,6 +18,7 @@ using model::Reason;
 
 // Poll interval after an update (was it applied?), while containers are in their grace, and at a failover.
 constexpr base::Duration kLookAgain = std::chrono::seconds(1);
+constexpr base::Duration kManagersPoll = std::chrono::seconds(10);
 
 }  // namespace
 
@@ -58,6 +59,13 @@ net::Task<void> RunningOperator::follow(Lane& lane) {
     if (next_drain) wait = std::min(wait, *next_drain);
     if (wait > base::Duration(0) && co_await lane.wake.wait_for(wait)) co_await loop_.sleep(kGather);
     lane.wake.clear();
+  }
+}
+
+net::Task<void> RunningOperator::follow_managers(Lane& lane) {
+  while (true) {
+    co_await lane.link.refresh_managers();
+    co_await loop_.sleep(kManagersPoll);
   }
 }
 

@@ -124,6 +124,7 @@ class RunningOperator final : public YarnOperator {
   // ---- the loop of one cluster ----
 
   net::Task<void> follow(Lane& lane);
+  net::Task<void> follow_managers(Lane& lane);  // for the annotation of the Lease
   WhatIsDue what_is_due(const Lane& lane);
   // Executes drains and reclaims. The next totals of their nodes follow at once. Returns the time until the next one is
   // due.

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "base/text.h"
+#include "model/annotations.h"
+#include "model/names.h"
 #include "model/resources.h"
 #include "yarn_operator/node_figures.h"
 #include "yarn_operator/running_operator.h"
@@ -57,6 +59,13 @@ Result<void> RunningOperator::prepare(kube::Client& election, base::Random rando
       map_.wrong.clear();  // a new leader reports all mismatches again
       changed();
     });
+    elector_->annotate(model::kYarnManagersAnnotation, [this] {
+      std::vector<model::YarnManager> managers;
+      for (const ClusterLink* link : links()) {
+        managers.insert(managers.end(), link->managers().begin(), link->managers().end());
+      }
+      return model::format_yarn_managers(managers);
+    });
   }
   TM_TRY(admin_, net::serve_admin(loop_, log_, options_.metrics_address, registry_, [this] { return not_ready(); },
                                   {.component = [this] { return cluster_figures(links()); },
@@ -72,6 +81,7 @@ void RunningOperator::start() {
   for (const auto& lane : lanes_) {
     scope_.spawn(follow(*lane));
     scope_.spawn(hear_agents(*lane));
+    if (elector_) scope_.spawn(follow_managers(*lane));
   }
   scope_.spawn(annotate());
 }

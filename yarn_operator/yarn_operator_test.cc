@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "model/annotations.h"
 #include "yarn_operator/testing/operator_world.h"
 
 namespace tidemark::yarn_operator {
@@ -261,6 +262,29 @@ TEST_F(YarnOperatorTest, AnUnreachableClusterDoesNotDelayOthers) {
 }
 
 // Seen on a real one at a failover: for a moment it reports a node with containers as running with none.
+TEST_F(YarnOperatorTest, LeaseShowsTheStateOfEachResourceManager) {
+  options.leader_elect = true;
+  options.lease.ns = "default";
+  options.lease.identity = "me";
+  options.lease.retry_period = 100ms;
+  manager("b").away = true;
+  manager("c").standby = true;
+  begin();
+  const auto shown = [&] {
+    const Json lease =
+        must("GET", "/apis/coordination.k8s.io/v1/namespaces/default/leases/koordinator-yarn-operator", Json());
+    const auto managers =
+        model::parse_yarn_managers(lease.text_at("metadata", "annotations", model::kYarnManagersAnnotation));
+    std::string out;
+    if (!managers) return out;
+    for (const auto& each : *managers) out += base::cat(each.cluster, " ", each.state, "; ");
+    return out;
+  };
+  ASSERT_TRUE(until([&] { return metrics.gauge("tidemark_leader", "").value() == 1; }));
+  for (int i = 0; i < 500 && shown().empty(); ++i) pass(10ms);
+  EXPECT_EQ(shown(), "b away; c standby; ");
+}
+
 TEST_F(YarnOperatorTest, IgnoresLowerAmountsOfARestartedResourceManager) {
   manager().nodes = {{{"a", 1}, {.used_memory = 2048, .used_vcores = 2}}, {{"b", 1}, {}}};
   node("n1", "a:1", origin("4k", "4Gi"));

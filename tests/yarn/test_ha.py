@@ -19,7 +19,7 @@ from cluster.colocation import MERGE, must
 from cluster.tidemark_process import wait_for
 from support.patience import PATIENCE_S as LIMIT_S
 from support.yarn import Yarn, YarnPair, until
-from yarn.operating import NODE_ID, POLL_S, SITE, Operating, held_on, origin
+from yarn.operating import ELECTION, LEASE, NODE_ID, POLL_S, SITE, Operating, held_on, origin
 
 MASTER_MIB, TASK_MIB = 256, 1024
 # Each has room for the running work, and none equals a NodeManager's initial total.
@@ -110,7 +110,7 @@ class Ha(Operating):
         for number, nm in enumerate(self.nms):
             self.put_node(f"yarn-{number}", {NODE_ID: nm.id, **({CLUSTER_ID: OTHER} if number == 2 else {}), **origin(3500, 3072)})
         self.of_pair = self.names[:2]
-        self.operator = self.begin(configuration=self.configuration)
+        self.operator = self.begin(*ELECTION, configuration=self.configuration)
         for number in range(3):
             self.wait_total(number, 3072, 3, self.operator)
         for name, amount in self.holds.items():
@@ -152,6 +152,26 @@ class Ha(Operating):
                 return False
 
         wait_for(right, f"{memory_mib} MiB and {vcores} vcores of all nodes at the active one", self.operator, limit_s=LIMIT_S)
+
+    def states(self) -> dict[str, str]:
+        """Of all ResourceManagers, as the Lease shows them; the one without HA has no id."""
+        annotations = must(self.api.request("GET", LEASE)).get("metadata.annotations", {})
+        shown = json.loads(annotations.get("tidemark.io/yarn-managers", '{"managers":[]}'))["managers"]
+        return {each["id"]: each["state"] for each in shown}
+
+    def test_lease_shows_each_state_and_its_change(self):
+        active = self.yarn.rm.active_one()
+        other = self.yarn.rm.other(active)
+
+        def wait_shown(of_active: str, of_other: str) -> None:
+            wanted = {active.name: of_active, other.name: of_other, "": "active"}
+            wait_for(lambda: self.states() == wanted, f"the states {wanted} on the Lease", self.operator, limit_s=LIMIT_S)
+
+        wait_shown("active", "standby")
+        active.kill()
+        wait_shown("away", "active")
+        active.launch()
+        wait_shown("standby", "active")
 
     def test_one_is_killed_while_totals_change(self):
         slower = max(0, self.follows(1536, 2) - POLL_S)

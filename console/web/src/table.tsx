@@ -1,6 +1,8 @@
 // A table of many rows: sorted by a click or Enter on a heading, and only the visible rows are in the document.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { ComponentChildren } from "preact";
+import { t } from "./i18n";
+import { Card } from "./parts";
 import { sortKey } from "./store";
 
 export type Column<T> = {
@@ -114,5 +116,19 @@ export function Table<T>(props: {
         </tbody>
       </table>
     </div>
+  );
+}
+
+type Part<Row> = { error: string | null; rows: Row[] | null };
+
+// A part of an answer that may be unknown, with the reason.
+export function PartTable<Row>(props: { title: string; part: Part<Row>; none: string; columns: Column<Row>[]; rowKey: (row: Row) => string }) {
+  const { part } = props;
+  return (
+    <Card title={props.title}>
+      {part.rows === null && <p class="unknown">{t("unknownWhy", { why: part.error ?? "" })}</p>}
+      {part.rows?.length === 0 && <p class="note">{props.none}</p>}
+      {part.rows && part.rows.length > 0 && <Table label={props.title} columns={props.columns} rows={part.rows} rowKey={props.rowKey} />}
+    </Card>
   );
 }

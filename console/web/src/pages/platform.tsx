@@ -7,22 +7,9 @@ import { age, duration, moment, number, serverNow, t, type Key } from "../i18n";
 import { Card, Failure, Title } from "../parts";
 import { nodePath } from "../router";
 import { summary, tick } from "../store";
-import { Table, type Column } from "../table";
+import { PartTable, Table, type Column } from "../table";
 
 const SOON_SECONDS = 30 * 86400;
-
-type Part<Row> = { error: string | null; rows: Row[] | null };
-
-function PartTable<Row>(props: { title: string; part: Part<Row>; none: string; columns: Column<Row>[]; rowKey: (row: Row) => string }) {
-  const { part } = props;
-  return (
-    <Card title={props.title}>
-      {part.rows === null && <p class="unknown">{t("unknownWhy", { why: part.error ?? "" })}</p>}
-      {part.rows?.length === 0 && <p class="note">{props.none}</p>}
-      {part.rows && part.rows.length > 0 && <Table label={props.title} columns={props.columns} rows={part.rows} rowKey={props.rowKey} />}
-    </Card>
-  );
-}
 
 function Good({ good, children }: { good: boolean; children: string }) {
   return (

@@ -1,12 +1,13 @@
-// YARN's side of the nodes: what it is offered, what its ResourceManager confirmed, what its containers hold.
-import type { Yarn as YarnAnswer, YarnAmount, YarnCluster, YarnNode } from "@api";
+// YARN's side of the nodes: what it is offered, what its ResourceManager confirmed, what its containers hold; and the
+// state of each ResourceManager.
+import type { Yarn as YarnAnswer, YarnAmount, YarnCluster, YarnManager, YarnNode } from "@api";
 import { useRead } from "../api";
-import { age, amount, number, t } from "../i18n";
+import { age, amount, number, t, type Key } from "../i18n";
 import { Amount, Card, Failure, Title } from "../parts";
 import { NODES_OF_ORDER_MAX, OrderButtons } from "../orders";
 import { nodePath, query, setQuery } from "../router";
 import { summary, tick } from "../store";
-import { Table, type Column } from "../table";
+import { PartTable, Table, type Column } from "../table";
 
 const clusterName = (name: string) => name || t("unknown");
 
@@ -30,6 +31,32 @@ function clusterColumns(): Column<YarnCluster>[] {
     { key: "unconfirmed", title: t("unconfirmed"), number: true, value: (each) => each.unconfirmed, cell: (each) => number(each.unconfirmed) },
     { key: "withoutHeld", title: t("heldUnknown"), number: true, value: (each) => each.withoutHeld, cell: (each) => number(each.withoutHeld) },
     { key: "contested", title: t("contested"), number: true, value: (each) => each.contested, cell: (each) => (each.contested === null ? <span class="unknown">{t("unknown")}</span> : number(each.contested)) },
+  ];
+}
+
+const RM_STATES: Record<string, { shape: string; report: string }> = {
+  active: { shape: "●", report: "fresh" },
+  standby: { shape: "○", report: "fresh" },
+  initializing: { shape: "◷", report: "stale" },
+  away: { shape: "▲", report: "missing" },
+};
+
+function ManagerState({ of }: { of: YarnManager }) {
+  if (of.state === null) return <span class="unknown">{t("unknownSince", { age: age(of.reported) })}</span>;
+  const known = RM_STATES[of.state];
+  return (
+    <span class={`mark report-${known?.report ?? "stale"}`}>
+      <span aria-hidden="true">{known?.shape ?? "◆"}</span> {known ? t(`rm_${of.state}` as Key) : of.state}
+    </span>
+  );
+}
+
+function managerColumns(): Column<YarnManager>[] {
+  return [
+    { key: "cluster", title: t("cluster"), value: (each) => each.cluster },
+    { key: "id", title: "ResourceManager", value: (each) => each.id || each.address, cell: (each) => (each.id ? `${each.id} (${each.address})` : each.address) },
+    { key: "state", title: t("status"), value: (each) => each.state, cell: (each) => <ManagerState of={each} /> },
+    { key: "since", title: t("since"), value: (each) => (each.state === null ? null : each.since), cell: (each) => (each.state === null ? "–" : age(each.since)) },
   ];
 }
 
@@ -84,9 +111,9 @@ export function Yarn() {
         <>
           <Card title={t("clusters")}>
             {value.clusters.length === 0 ? <p class="note">{t("noYarn")}</p> : <Table label={t("clusters")} columns={clusterColumns()} rows={value.clusters} rowKey={(each) => each.name} sort="name" />}
-            <p class="note">{t("rmUnknown")}</p>
             {value.eventsError && <p class="failure">{t("contestUnknown", { why: value.eventsError })}</p>}
           </Card>
+          <PartTable title={t("resourceManagers")} part={value.managers} none={t("rmNone")} columns={managerColumns()} rowKey={(each) => `${each.cluster} ${each.address}`} />
           {value.nodes.length > 0 && (
             <Card
               title={t("nodes")}
