@@ -293,6 +293,9 @@ TEST_F(ConsoleTest, ShowsThePlatformWithWhatAgentsReport) {
                                                                                 "writer: 1"}})})}})}}),
        kMerge);
   Json lease = name_only("koordinator-manager");
+  lease["metadata"]["annotations"] =
+      Json::object({{model::kQueuesAnnotation, Json(model::format_queues({{"nodeslo", 3, clock.wall() + -60s}}))},
+                    {model::kAnnotatedByAnnotation, "m-1"}});
   lease["spec"] = Json::object({{"holderIdentity", "m-1"}, {"leaseDurationSeconds", 15}});
   must("POST", "/apis/coordination.k8s.io/v1/namespaces/koordinator-system/leases", lease);
   Json pod = name_only("tidemark-manager-1");
@@ -314,6 +317,18 @@ TEST_F(ConsoleTest, ShowsThePlatformWithWhatAgentsReport) {
   const Json& leader = platform.at("leases", "rows")->as_array().at(0);
   EXPECT_EQ(leader.text_at("holder"), "m-1");
   EXPECT_TRUE(leader.member("renewed")->is_null()) << "unknown, not 0";
+  EXPECT_TRUE(platform.at("queues", "rows")->as_array().at(0).member("length")->is_null()) << "unknown, not 3";
+  must("PATCH", "/apis/coordination.k8s.io/v1/namespaces/koordinator-system/leases/koordinator-manager",
+       Json::object({{"spec", Json::object({{"leaseDurationSeconds", 900},
+                                            {"renewTime", Json(base::format_rfc3339_micro(clock.wall()))}})}}),
+       kMerge);
+  const Json renewed = read_until("/api/v1/platform", [](const Json& each) {
+    return each.at("queues", "rows")->as_array().at(0).member("length")->is_int();
+  });
+  const Json& queue = renewed.at("queues", "rows")->as_array().at(0);
+  EXPECT_EQ(queue.text_at("name"), "nodeslo");
+  EXPECT_EQ(number(queue, "length"), 3);
+  EXPECT_TRUE(queue.member("oldestSince")->is_int());
   const Json& unknown = platform.member("kernels")->as_array().at(0);
   EXPECT_EQ(unknown.text_at("family"), "");
   EXPECT_TRUE(unknown.member("agents")->as_array().at(0).member("reason")->is_null());

@@ -344,7 +344,7 @@ void write_yarn_of_node(JsonWriter& json, const kube::Node& node) {
 }
 
 std::string platform_document(const operate::Components& components, View& view,
-                              const std::optional<ServedCertificate>& certificate) {
+                              const std::optional<ServedCertificate>& certificate, base::WallTime now) {
   std::string out;
   JsonWriter json(out);
   json.begin_object();
@@ -367,6 +367,13 @@ std::string platform_document(const operate::Components& components, View& view,
     seconds_member(json, "lastsSeconds", row.lasts);
     json.member("transitions", row.transitions);
   });
+  write_part(json, "queues", rows_of(components.leases, &operate::LeaderLease::queues, model::parse_queues, now),
+             [&](const auto& each) {
+               json.member("name", each.row.name);
+               optional_member(json, "length", each.is_current ? std::optional(each.row.length) : std::nullopt);
+               seconds_member(json, "oldestSince", each.is_current ? each.row.oldest_since : std::nullopt);
+               seconds_member(json, "reported", each.at);
+             });
   write_part(json, "authorities", components.authorities, [&](const operate::TrustedAuthority& row) {
     json.member("object", row.object);
     seconds_member(json, "until", row.until);

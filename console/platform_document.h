@@ -21,10 +21,10 @@ struct ServedCertificate {
   std::optional<base::WallTime> until;  // nullopt: it cannot be read
 };
 
-// Components, leases, certificates, how long the API server takes to answer the console, and for each kernel family
-// what its agents report.
+// Components, leases, queues of the manager, certificates, how long the API server takes to answer the console, and for
+// each kernel family what its agents report.
 std::string platform_document(const operate::Components& components, View& view,
-                              const std::optional<ServedCertificate>& certificate);
+                              const std::optional<ServedCertificate>& certificate, base::WallTime now);
 
 // "6.1" of "6.1.0-18-amd64"; the whole text if it does not begin so.
 std::string kernel_family(std::string_view release);

@@ -170,7 +170,7 @@ net::Task<Result<std::string>> RecordApi::answer(std::string what, net::Target t
         co_await operate::read_components(parts_.loop, parts_.client, parts_.settings.config_namespace, kAnswerLimit);
     std::optional<ServedCertificate> certificate;
     if (parts_.certificate_end) certificate = ServedCertificate{parts_.certificate_end()};
-    co_return platform_document(components, parts_.view, certificate);
+    co_return platform_document(components, parts_.view, certificate, parts_.loop.clock().wall());
   }
   if (what == "budgets") {
     auto found = co_await operate::read_budgets(parts_.client, {"", parts_.settings.config_namespace, kAnswerLimit});

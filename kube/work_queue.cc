@@ -4,7 +4,6 @@
 #include <deque>
 #include <optional>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 
 #include "base/check.h"
@@ -17,6 +16,7 @@ struct Key {
   bool queued = false;
   bool working = false;
   bool again = false;  // added while it was being worked on
+  base::MonotonicTime queued_since;
   WorkQueue::Urgency urgency = WorkQueue::Urgency::kRoutine;
   std::optional<base::Backoff> backoff;
   std::optional<base::MonotonicTime> due;
@@ -35,6 +35,7 @@ struct WorkQueue::Impl {
   Impl(net::EventLoop& event_loop, base::Registry& metrics, std::string_view name, base::Random seeded,
        WorkQueueConfig settings)
       : loop(event_loop),
+        component(name),
         random(seeded),
         config(settings),
         line_ready(event_loop),
@@ -57,6 +58,7 @@ struct WorkQueue::Impl {
     // A routine key that becomes urgent leaves its old entry behind; take() passes over it.
     if (!key.queued) {
       ++waiting;
+      key.queued_since = loop.clock().monotonic();
       adds.add();
     }
     key.queued = true;
@@ -112,11 +114,12 @@ struct WorkQueue::Impl {
   void show_depth() { depth.set(static_cast<double>(waiting + line.size())); }
 
   net::EventLoop& loop;
+  const std::string component;
   base::Random random;
   WorkQueueConfig config;
   std::unordered_map<std::string, Key> keys;
   std::deque<std::string> line;
-  std::unordered_set<std::string> in_line;
+  std::unordered_map<std::string, base::MonotonicTime> in_line;  // since when
   net::Event line_ready;
   std::deque<std::string> urgent;
   std::deque<std::string> routine;
@@ -186,7 +189,7 @@ void WorkQueue::done(const std::string& name) {
 }
 
 void WorkQueue::stand_in_line(const std::string& key) {
-  if (!impl_->in_line.insert(key).second) return;
+  if (!impl_->in_line.emplace(key, impl_->loop.clock().monotonic()).second) return;
   impl_->line.push_back(key);
   impl_->show_depth();
   impl_->line_ready.set();
@@ -214,6 +217,20 @@ std::string WorkQueue::first_in_line() {
 
 std::size_t WorkQueue::waiting() const {
   return impl_->waiting;
+}
+
+WorkQueue::Load WorkQueue::load() const {
+  Load out{impl_->waiting + impl_->line.size(), std::nullopt};
+  if (!impl_->line.empty()) out.oldest_since = impl_->in_line.at(impl_->line.front());
+  if (impl_->waiting == 0) return out;
+  for (const auto& [name, key] : impl_->keys) {
+    if (key.queued && (!out.oldest_since || key.queued_since < *out.oldest_since)) out.oldest_since = key.queued_since;
+  }
+  return out;
+}
+
+const std::string& WorkQueue::name() const {
+  return impl_->component;
 }
 
 }  // namespace tidemark::kube

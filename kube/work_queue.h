@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/clock.h"
@@ -45,6 +46,12 @@ class WorkQueue {
   bool has_line() const;
 
   std::size_t waiting() const;  // in the queue, not in the line
+  struct Load {
+    std::size_t length = 0;                           // keys in the queue and in the line
+    std::optional<base::MonotonicTime> oldest_since;  // since when the oldest of them waits; nullopt: none waits
+  };
+  Load load() const;  // goes through all keys if one waits
+  const std::string& name() const;
 
  private:
   struct Impl;

@@ -47,6 +47,21 @@ TEST_F(WorkQueueTest, KeyIsQueuedOnce) {
   EXPECT_EQ(queue.waiting(), 0u);
 }
 
+TEST_F(WorkQueueTest, LoadHasTheTimeSinceTheOldestKeyWaits) {
+  EXPECT_EQ(queue.load().length, 0u);
+  EXPECT_FALSE(queue.load().oldest_since);
+  const auto begun = clock.monotonic();
+  queue.add("a");
+  run_for(1s);
+  queue.stand_in_line("b");
+  queue.add("a", Urgency::kUrgent);
+  EXPECT_EQ(queue.load().length, 2u);
+  EXPECT_EQ(queue.load().oldest_since, begun);
+  ASSERT_EQ(take(), "a");
+  EXPECT_EQ(queue.load().length, 1u);
+  EXPECT_EQ(queue.load().oldest_since, begun + 1s);
+}
+
 TEST_F(WorkQueueTest, KeyAddedWhileInWorkIsQueuedAgainAfterwards) {
   queue.add("a");
   ASSERT_EQ(take(), "a");

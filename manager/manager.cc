@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "manager/capacity/decide.h"
 #include "manager/running_manager.h"
+#include "model/annotations.h"
+#include "model/names.h"
 #include "model/reason.h"
 
 namespace tidemark::manager {
@@ -123,6 +126,7 @@ Result<void> RunningManager::prepare(kube::Client& client, kube::Client& electio
       specs_.look_at_all();
       workloads_.profiles.look();
     });
+    elector_->annotate(model::kQueuesAnnotation, [this] { return queues_text(); });
   }
   if (elector_ == nullptr) {  // a single manager leads, unless it only observes
     metrics_.gauge("tidemark_leader", "1 while this process holds the lease.").set(only_observes() ? 0 : 1);
@@ -143,6 +147,20 @@ Result<void> RunningManager::prepare(kube::Client& client, kube::Client& electio
                            .offline = [this] { return may_write() ? capacity_.controller.figures().text() : ""; }}));
   TM_TRY(health_, net::serve_health(loop_, log_, options_.health_address, [this] { return not_ready(); }));
   return {};
+}
+
+std::string RunningManager::queues_text() const {
+  std::vector<const kube::WorkQueue*> queues = {&queue_, &state_.marks.queue()};
+  for (const kube::WorkQueue* of_specs : specs_.queues()) queues.push_back(of_specs);
+  if (webhooks_ && webhooks_->queue() != nullptr) queues.push_back(webhooks_->queue());
+  std::vector<model::ManagerQueue> out;
+  for (const kube::WorkQueue* each : queues) {
+    const auto load = each->load();
+    auto& shown = out.emplace_back(each->name(), static_cast<std::int64_t>(load.length));
+    if (!load.oldest_since) continue;
+    shown.oldest_since = loop_.clock().wall() + -(loop_.clock().monotonic() - *load.oldest_since);
+  }
+  return model::format_queues(out);
 }
 
 void RunningManager::start() {

@@ -9,6 +9,8 @@
 
 #include "base/json.h"
 #include "manager/testing/cluster.h"
+#include "model/annotations.h"
+#include "model/names.h"
 #include "net/http_server.h"
 
 namespace tidemark::manager {
@@ -253,6 +255,17 @@ TEST_F(ManagerTest, SuccessorWritesItsEpochToEveryNode) {
   run_for(20s);
   EXPECT_EQ(offered("n1"), "7200");
   EXPECT_EQ(read_node("n1").text_at("metadata", "annotations", "tidemark.io/capacity-epoch"), "2");
+}
+
+TEST_F(ManagerTest, LeaseShowsTheQueues) {
+  start("first", true);
+  run_for(5s);
+  const auto queues =
+      model::parse_queues(must("GET", kLeasePath, Json()).text_at("metadata", "annotations", model::kQueuesAnnotation));
+  ASSERT_TRUE(queues) << queues.error().message;
+  std::vector<std::string> names;
+  for (const auto& each : *queues) names.push_back(each.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"overcommit", "state", "nodeslo", "nodemetric"}));
 }
 
 TEST_F(ManagerTest, OrderlyStopReleasesTheLease) {

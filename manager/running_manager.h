@@ -57,6 +57,8 @@ class RunningManager final : public Manager {
   OvercommitCaches caches() const { return {cached_.nodes, cached_.pods, cached_.node_metrics, cached_.topologies}; }
   // A write must be over before a successor may start, which is lease_duration − renew_deadline after we stop.
   static base::Duration write_limit(const ManagerOptions& options);
+  // For the annotation of the Lease.
+  std::string queues_text() const;
   // Brings gauges up to date when the metrics are requested.
   void refresh_metrics();
   net::Task<void> wait_for_caches();

@@ -396,6 +396,38 @@ std::string format_yarn_managers(const std::vector<YarnManager>& managers) {
   return out;
 }
 
+Result<std::vector<ManagerQueue>> parse_queues(std::string_view annotation) {
+  TM_TRY(const Json root, ours(annotation, {"schema", "queues"}));
+  const Json* queues = root.member("queues");
+  if (queues == nullptr || !queues->is_array()) return fail(ErrorKind::kInvalid, "queues: wanted an array");
+  std::vector<ManagerQueue> out;
+  for (const Json& item : queues->as_array()) {
+    TM_TRY_VOID(only_members(item, {"name", "length", "oldestSince"}, "queues: "));
+    ManagerQueue each;
+    TM_TRY(each.name, text_of(item, "name"));
+    const Json* length = item.member("length");
+    if (length == nullptr || !length->is_int()) return fail(ErrorKind::kInvalid, "length: wanted a number");
+    each.length = length->as_int();
+    if (item.member("oldestSince") != nullptr) each.oldest_since = base::parse_rfc3339(item.text_at("oldestSince"));
+    out.push_back(std::move(each));
+  }
+  return out;
+}
+
+std::string format_queues(const std::vector<ManagerQueue>& queues) {
+  std::string out;
+  base::JsonWriter writer(out);
+  writer.begin_object().member("schema", kYarnSchema).key("queues").begin_array();
+  for (const ManagerQueue& each : queues) {
+    writer.begin_object().member("name", std::string_view(each.name)).member("length", each.length);
+    if (each.oldest_since)
+      writer.member("oldestSince", std::string_view(base::format_rfc3339_micro(*each.oldest_since)));
+    writer.end_object();
+  }
+  writer.end_array().end_object();
+  return out;
+}
+
 Result<CpuBasicInfo> parse_cpu_basic_info(std::string_view annotation) {
   TM_TRY(const Json root, parse_object(annotation));
   CpuBasicInfo info;

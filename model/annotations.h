@@ -108,6 +108,17 @@ struct YarnManager {
 Result<std::vector<YarnManager>> parse_yarn_managers(std::string_view annotation);
 std::string format_yarn_managers(const std::vector<YarnManager>& managers);
 
+// The work queues of the manager, on its Lease, `tidemark.io/queues`:
+// {"schema":1,"queues":[{"name":"overcommit","length":3,"oldestSince":"2026-03-01T…Z"},{"name":"nodeslo","length":0}]}
+struct ManagerQueue {
+  std::string name;
+  std::int64_t length = 0;
+  std::optional<base::WallTime> oldest_since;  // nullopt: no entry waits
+  bool operator==(const ManagerQueue&) const = default;
+};
+Result<std::vector<ManagerQueue>> parse_queues(std::string_view annotation);
+std::string format_queues(const std::vector<ManagerQueue>& queues);
+
 // `node.koordinator.sh/cpu-basic-info` of a NodeResourceTopology:
 // {"cpuModel":"…","hyperThreadEnabled":true,"turboEnabled":true,…}
 Result<CpuBasicInfo> parse_cpu_basic_info(std::string_view annotation);

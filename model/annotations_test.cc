@@ -186,6 +186,13 @@ TEST(Annotations, ReadsYarnManagers) {
   EXPECT_FALSE(parse_yarn_managers(R"({"schema":1,"managers":[{"cluster":"c"}]})"));
 }
 
+TEST(Annotations, ReadsQueues) {
+  const std::vector<ManagerQueue> queues = {{"overcommit", 3, *base::parse_rfc3339("2026-03-01T06:00:00Z")},
+                                            {"nodeslo", 0, std::nullopt}};
+  EXPECT_EQ(parse_queues(format_queues(queues)), queues);
+  EXPECT_FALSE(parse_queues(R"({"schema":1,"queues":[{"name":"a"}]})"));
+}
+
 TEST(Annotations, RejectsUnknownYarnBookAndNamesThePlace) {
   const auto refused = [](std::string_view text) {
     const auto book = parse_yarn_book(text);

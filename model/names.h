@@ -87,6 +87,8 @@ inline constexpr std::string_view kYarnOfferAnnotation = "tidemark.io/yarn-offer
 // On the Lease of the yarn-operator: the ResourceManagers that it asks, with their HA state.
 inline constexpr std::string_view kYarnManagersAnnotation = "tidemark.io/yarn-managers";
 
+// On the Lease of the manager: the length of each work queue, and since when its oldest entry waits.
+inline constexpr std::string_view kQueuesAnnotation = "tidemark.io/queues";
 // On a Lease with our annotations: the holder that wrote them. Another holder, such as Koordinator's, keeps them as
 // they are.
 inline constexpr std::string_view kAnnotatedByAnnotation = "tidemark.io/annotated-by";

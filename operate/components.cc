@@ -125,8 +125,9 @@ net::Task<Result<std::vector<LeaderLease>>> read_leases(net::EventLoop& loop, ku
   kube::Interner interner;
   kube::ListOptions list;
   list.ns = std::move(ns);
-  const kube::MetaFields fields{.labels = {},
-                                .annotations = {model::kYarnManagersAnnotation, model::kAnnotatedByAnnotation}};
+  const kube::MetaFields fields{
+      .labels = {},
+      .annotations = {model::kYarnManagersAnnotation, model::kQueuesAnnotation, model::kAnnotatedByAnnotation}};
   TM_CO_TRY_VOID(co_await list_pages(
       loop, client, kube::kLeases, std::move(list), limit,
       [&](std::string_view item) -> Result<void> {
@@ -138,6 +139,7 @@ net::Task<Result<std::vector<LeaderLease>>> read_leases(net::EventLoop& loop, ku
                         std::nullopt,
                         lease.transitions,
                         std::string(lease.meta.annotations.get(model::kYarnManagersAnnotation)),
+                        std::string(lease.meta.annotations.get(model::kQueuesAnnotation)),
                         std::string(lease.meta.annotations.get(model::kAnnotatedByAnnotation))};
         if (lease.duration_s) row.lasts = std::chrono::seconds(*lease.duration_s);
         out.push_back(std::move(row));

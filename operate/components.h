@@ -35,7 +35,7 @@ struct LeaderLease {
   std::optional<base::WallTime> acquired, renewed;
   std::optional<base::Duration> lasts;  // after the last renewal
   std::int64_t transitions = 0;
-  std::string yarn_managers, annotated_by;  // its annotations; "": none
+  std::string yarn_managers, queues, annotated_by;  // its annotations; "": none
 };
 
 struct TrustedAuthority {

@@ -74,6 +74,7 @@ class NodeObjects {
   void look_at(std::string_view node) { queue_.add(std::string(node)); }
   net::Task<void> work();  // for ever; several may run
   std::size_t writing() const { return writing_; }
+  const kube::WorkQueue& queue() const { return queue_; }
 
  private:
   enum class Done : std::uint8_t { kSettled, kRefused, kStale, kOrphan };

@@ -2,6 +2,7 @@
 // the events that trigger a pass.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <map>
 #include <string>
@@ -60,6 +61,7 @@ class NodeSpecs {
   // Whether the node's NodeSLO says what the settings say, as far as this manager keeps it.
   bool told(const kube::Node& node) const;
   void leave();  // another one leads: what only the leader shows is taken away
+  std::array<const kube::WorkQueue*, 2> queues() const { return {&slo_writes_.queue(), &metric_writes_.queue()}; }
   bool writing() const { return slo_writes_.writing() + metric_writes_.writing() > 0; }
 
  private:

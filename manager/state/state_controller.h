@@ -47,6 +47,7 @@ class StateController {
   void node_changed(const std::string& node);
   net::Task<void> work();  // for ever; several may run
   bool writing() const { return writing_ > 0; }
+  const kube::WorkQueue& queue() const { return queue_; }
 
  private:
   struct Counted {

@@ -50,6 +50,7 @@ class ProfileController {
 
   void start();     // until destroyed; after the caches of profiles and namespaces were started
   void look_all();  // leadership may have changed
+  const kube::WorkQueue& queue() const { return queue_; }
 
  private:
   net::Task<void> look_now_and_then();

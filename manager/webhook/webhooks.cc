@@ -199,6 +199,7 @@ class RunningWebhooks final : public Webhooks {
   }
 
   std::string address() const override { return server_->address(); }
+  const kube::WorkQueue* queue() const override { return reconciler_ ? &reconciler_->queue() : nullptr; }
 
   net::Task<void> drain() override {
     if (options_.host.empty()) co_await loop_.sleep(kGoodbye);

@@ -14,6 +14,7 @@
 #include "kube/client.h"
 #include "kube/informer.h"
 #include "kube/objects.h"
+#include "kube/work_queue.h"
 #include "manager/evictions/eviction_limits.h"
 #include "manager/settings/revision.h"
 #include "manager/switches.h"
@@ -91,8 +92,9 @@ class Webhooks {
 
   virtual void start() = 0;  // until destroyed
   virtual void leadership_changed() = 0;
-  virtual std::string not_ready() const = 0;  // "" when requests are answered as they should be
-  virtual std::string address() const = 0;    // with the port chosen
+  virtual std::string not_ready() const = 0;         // "" when requests are answered as they should be
+  virtual std::string address() const = 0;           // with the port chosen
+  virtual const kube::WorkQueue* queue() const = 0;  // of pods that wait for a profile; null where that is off
   virtual net::Task<void> drain() = 0;
 };
 

@@ -1,6 +1,6 @@
 // The platform: components and versions, leaders, certificates, what the console holds, kernels with what their agents
 // report and what a newer kernel lost; and a bundle of all this for support.
-import type { ComponentPods, KernelFamily, LeaderLease, Platform as PlatformAnswer, RequestTimes, Source, TrustedAuthority } from "@api";
+import type { ComponentPods, KernelFamily, LeaderLease, ManagerQueue, Platform as PlatformAnswer, RequestTimes, Source, TrustedAuthority } from "@api";
 import { signal } from "@preact/signals";
 import { read, useRead } from "../api";
 import { age, duration, moment, number, serverNow, t, type Key } from "../i18n";
@@ -38,6 +38,14 @@ function leaseColumns(): Column<LeaderLease>[] {
     { key: "renewed", title: t("renewed"), value: (each) => each.renewed, cell: (each) => age(each.renewed) },
     { key: "acquired", title: t("since"), value: (each) => each.acquired, cell: (each) => age(each.acquired) },
     { key: "transitions", title: t("transitions"), number: true, value: (each) => each.transitions, cell: (each) => number(each.transitions) },
+  ];
+}
+
+function queueColumns(): Column<ManagerQueue>[] {
+  return [
+    { key: "name", title: t("queue"), value: (each) => each.name },
+    { key: "length", title: t("queueLength"), number: true, value: (each) => each.length, cell: (each) => (each.length === null ? <span class="unknown">{t("unknownSince", { age: age(each.reported) })}</span> : number(each.length)) },
+    { key: "oldest", title: t("queueOldest"), value: (each) => each.oldestSince, cell: (each) => (each.oldestSince === null ? "–" : duration(serverNow() - each.oldestSince)) },
   ];
 }
 
@@ -219,6 +227,7 @@ export function Platform() {
         <>
           <PartTable title={t("components")} part={value.components} none={t("noComponents")} columns={componentColumns()} rowKey={(each) => `${each.component} ${each.version}`} />
           <PartTable title={t("leaders")} part={value.leases} none={t("noLeases")} columns={leaseColumns()} rowKey={(each) => each.name} />
+          <PartTable title={t("queues")} part={value.queues} none={t("noQueues")} columns={queueColumns()} rowKey={(each) => each.name} />
           <PartTable title={t("certificates")} part={value.authorities} none={t("noAuthorities")} columns={authorityColumns()} rowKey={(each) => each.object} />
           <Requests requests={value.requests} />
           <Card title={t("kernels")}>
