@@ -112,7 +112,8 @@ class RunningAgent final : public Agent {
                    [this](model::AuditLine line) { did(std::move(line)); }}),
         recorder_(loop, log_, metrics,
                   {options_.node_name, options_.state_dir, options_.record_megabytes * (std::int64_t{1} << 20),
-                   [this](const model::NodeRecord& line) { incidents_.tell_kills(line); }}),
+                   [this](const model::NodeRecord& line) { incidents_.tell_kills(line); },
+                   [this](const model::Task& task) { return protect_.limits_of(task); }}),
         pass_seconds_(metrics.histogram("tidemark_agent_pass_seconds", "One pass over all groups of the node.",
                                         {500e-6, 1e-3, 2e-3, 5e-3, 10e-3, 50e-3})),
         late_passes_(

@@ -1,18 +1,20 @@
 #include "cli/node_record.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "agent/record/recorder.h"
 #include "base/text.h"
 #include "journal/read_lines.h"
 #include "model/node_record.h"
+#include "model/reason.h"
 
 namespace tidemark::cli {
 namespace {
@@ -39,43 +41,79 @@ Json task_json(const model::TaskRecord& task) {
                        {"runQueueWorst", task.run_queue_worst}});
 }
 
-// Containers of a copilot, as the last records have them: a full record has all of them, later ones those that changed.
-class Containers {
+Json limits_json(const std::vector<model::TaskLimit>& limits) {
+  Json out = Json::array();
+  for (const model::TaskLimit& each : limits) {
+    const auto known = std::ranges::find(model::all_reasons(), each.reason, &model::ReasonInfo::id);
+    const std::string_view text = known == model::all_reasons().end() ? "" : known->sentence;
+    out.as_array().push_back(Json::object({{"container", each.container},
+                                           {"file", each.file},
+                                           {"value", each.value},
+                                           {"state", each.state},
+                                           {"reason", Json::object({{"id", each.reason}, {"text", text}})}}));
+  }
+  return out;
+}
+
+// Offline pods and containers of a copilot, as the last records have them: a full record has all of them with their
+// limits, later ones those that changed.
+class OfflineTasks {
  public:
   void take(const model::NodeRecord& record) {
     if (record.whole) {
       tasks_.clear();
-      at_ = record.time;
+      whole_at_ = record.time;
     }
-    if (!at_) return;
+    if (!whole_at_) return;
     at_ = record.time;
     for (const model::TaskRecord& task : record.tasks) {
-      if (!task.offline || task.source == kPodSource || task.source == kHostSource) continue;
+      if (!task.offline || task.source == kHostSource) continue;
+      const Key key{task.source, task.ns, task.name};
       if (task.ended) {
-        tasks_.erase(task.name);
-      } else {
-        tasks_.insert_or_assign(task.name, task);
+        tasks_.erase(key);
+        continue;
       }
+      model::TaskRecord& kept = tasks_[key];
+      std::vector<model::TaskLimit> limits = std::move(kept.limits);
+      kept = task;
+      if (kept.limits.empty()) kept.limits = std::move(limits);
     }
   }
-  Json json() const {  // null: no full record
-    if (!at_) return {};
+  Json containers() const {  // null: no full record
+    if (!whole_at_) return {};
     Json rows = Json::array();
-    for (const auto& [name, task] : tasks_) {
+    for (const auto& [key, task] : tasks_) {
+      if (task.source == kPodSource) continue;
       rows.as_array().push_back(Json::object({{"source", task.source},
-                                              {"name", name},
+                                              {"name", task.name},
                                               {"cpu", task.cpu_milli},
                                               {"memory", task.memory_bytes},
                                               {"throttled", task.throttled_permille},
-                                              {"cpuPressure", task.cpu_pressure}}));
+                                              {"cpuPressure", task.cpu_pressure},
+                                              {"class", task.work_class},
+                                              {"limits", limits_json(task.limits)}}));
     }
-    return Json::object({{"at", seconds(at_->since_epoch)}, {"rows", std::move(rows)}});
+    return Json::object({{"at", seconds(at_.since_epoch)}, {"rows", std::move(rows)}});
+  }
+  Json pods() const {  // null: no full record
+    if (!whole_at_) return {};
+    Json rows = Json::array();
+    for (const auto& [key, task] : tasks_) {
+      if (task.source != kPodSource) continue;
+      rows.as_array().push_back(Json::object({{"namespace", task.ns},
+                                              {"name", task.name},
+                                              {"class", task.work_class},
+                                              {"limits", limits_json(task.limits)}}));
+    }
+    return Json::object({{"at", seconds(whole_at_->since_epoch)}, {"rows", std::move(rows)}});
   }
 
  private:
   static constexpr std::string_view kPodSource = "kubernetes", kHostSource = "host";
-  std::map<std::string, model::TaskRecord, std::less<>> tasks_;
-  std::optional<base::WallTime> at_;
+  using Key = std::array<std::string, 3>;
+  std::map<Key, model::TaskRecord> tasks_;
+  base::WallTime at_;
+  std::optional<base::WallTime> whole_at_;
 };
 
 Json record_json(const model::NodeRecord& record) {
@@ -109,7 +147,7 @@ Json record_json(const model::NodeRecord& record) {
 Result<Json> node_record_json(const std::string& state_dir, const std::string& node, base::WallTime from,
                               base::WallTime to) {
   Json records = Json::array();
-  Containers containers;
+  OfflineTasks tasks;
   bool has_node = false;
   const std::string path = base::cat(state_dir, "/", agent::kRecordFile);
   TM_TRY_VOID(journal::read_kept_lines(path, model::kNodeRecordLineMax, [&](std::string_view line) {
@@ -117,12 +155,15 @@ Result<Json> node_record_json(const std::string& state_dir, const std::string& n
     if (!read || read->lost > 0 || read->record.node != node) return;
     has_node = true;
     if (read->record.time < from || read->record.time > to) return;
-    containers.take(read->record);
+    tasks.take(read->record);
     records.as_array().push_back(record_json(read->record));
   }));
   if (!has_node) return fail(ErrorKind::kNotFound, path, " has no record of node ", base::in_quotes(node));
-  return Json::object(
-      {{"schema", 1}, {"node", node}, {"records", std::move(records)}, {"containers", containers.json()}});
+  return Json::object({{"schema", 1},
+                       {"node", node},
+                       {"records", std::move(records)},
+                       {"containers", tasks.containers()},
+                       {"pods", tasks.pods()}});
 }
 
 }  // namespace tidemark::cli

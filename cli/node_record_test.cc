@@ -75,8 +75,14 @@ TEST_F(NodeRecordTest, HasTheContainersOfTheLastFullRecordAndWhatChangedSince) {
   };
   model::NodeRecord full = line_at(kRecordTime + -8min, "n1"), later = line_at(kRecordTime + -7min, "n1");
   full.whole = true;
-  full.tasks = {container("c1", 500), container("c2", 700), container("c3", 10)};
+  full.tasks = {container("c1", 500), container("c2", 700), container("c3", 10), container("job-1", 5)};
+  full.tasks[0].work_class = full.tasks[3].work_class = "spark";
+  full.tasks[3].source = "kubernetes";
+  full.tasks[3].ns = "night";
+  full.tasks[0].limits = {{"", "cpu.shares", "512", "inForce", "TM-LIMIT-001"}};
+  full.tasks[3].limits = {{"main", "cpu.cfs_quota_us", "50000", "refused", "TM-KNOB-003"}};
   later.tasks = {container("c1", 900), container("c2", 0)};
+  later.tasks[0].work_class = "spark";
   later.tasks[1].ended = true;
   std::ofstream(directory + "/record.jsonl", std::ios::app) << model::to_line(full) << "\n"
                                                             << model::to_line(later) << "\n";
@@ -86,9 +92,19 @@ TEST_F(NodeRecordTest, HasTheContainersOfTheLastFullRecordAndWhatChangedSince) {
   ASSERT_EQ(rows.size(), 2U) << found->dump();
   EXPECT_EQ(rows[0].text_at("name"), "c1");
   EXPECT_EQ(rows[0].at("cpu")->get_int(), 900);
+  EXPECT_EQ(rows[0].text_at("class"), "spark");
+  EXPECT_EQ(rows[0].at("limits")->as_array().at(0).text_at("value"), "512") << "of the full record";
   EXPECT_EQ(rows[1].text_at("name"), "c3");
+  const auto& pods = found->at("pods", "rows")->as_array();
+  ASSERT_EQ(pods.size(), 1U) << "an online pod is no offline pod";
+  EXPECT_EQ(pods[0].text_at("namespace"), "night");
+  const Json& limit = pods[0].at("limits")->as_array().at(0);
+  EXPECT_EQ(limit.text_at("container"), "main");
+  EXPECT_EQ(limit.text_at("state"), "refused");
+  EXPECT_EQ(limit.text_at("reason", "text"), "the kernel refused the value");
   const auto before = node_record_json(directory, "n1", kRecordTime + -15min, kRecordTime + -9min);
   EXPECT_TRUE(before->member("containers")->is_null()) << "without a full record they are unknown";
+  EXPECT_TRUE(before->member("pods")->is_null());
 }
 
 TEST_F(NodeRecordTest, SaysThatThereIsNoRecordOfTheNode) {

@@ -1,6 +1,7 @@
 #include "model/node_record.h"
 
 #include <chrono>
+#include <span>
 
 #include "base/json.h"
 #include "base/text.h"
@@ -23,12 +24,23 @@ void some(base::JsonWriter& json, std::string_view key, const std::string& value
   if (!value.empty()) json.member(key, value);
 }
 
+void write(base::JsonWriter& json, const TaskLimit& limit) {
+  json.begin_object();
+  some(json, "container", limit.container);
+  json.member("file", limit.file)
+      .member("value", limit.value)
+      .member("state", limit.state)
+      .member("reason", limit.reason)
+      .end_object();
+}
+
 void write(base::JsonWriter& json, const TaskRecord& task) {
   json.begin_object().member("source", task.source);
   some(json, "namespace", task.ns);
   json.member("name", task.name).member("task", task.task);
   some(json, "group", task.group);
   if (task.offline) json.member("offline", true);
+  some(json, "class", task.work_class);
   some(json, "cpu", task.cpu_milli);
   some(json, "cpuPeak", task.cpu_peak_milli);
   some(json, "memory", task.memory_bytes);
@@ -42,6 +54,11 @@ void write(base::JsonWriter& json, const TaskRecord& task) {
   some(json, "limitHits", task.limit_hits);
   some(json, "oomKills", task.oom_kills);
   if (task.ended) json.member("ended", true);
+  if (!task.limits.empty()) {
+    json.key("limits").begin_array();
+    for (const TaskLimit& each : task.limits) write(json, each);
+    json.end_array();
+  }
   json.end_object();
 }
 
@@ -160,20 +177,37 @@ class Parser {
     });
   }
 
+  struct Text {
+    std::string_view key;
+    std::string* into;
+  };
+  bool text(std::string_view key, std::span<const Text> known) {
+    for (const Text& each : known) {
+      if (each.key != key) continue;
+      json_.string(*each.into);
+      return true;
+    }
+    return false;
+  }
+
+  void limit(TaskLimit& limit) {
+    const Text texts[] = {{"container", &limit.container},
+                          {"file", &limit.file},
+                          {"value", &limit.value},
+                          {"state", &limit.state},
+                          {"reason", &limit.reason}};
+    json_.object([&](std::string_view key) {
+      if (!text(key, texts)) json_.skip();
+    });
+  }
+
   void task(TaskRecord& task) {
-    struct Text {
-      std::string_view key;
-      std::string* into;
-    };
     struct Number {
       std::string_view key;
       std::int64_t* into;
     };
-    const Text texts[] = {{"source", &task.source},
-                          {"namespace", &task.ns},
-                          {"name", &task.name},
-                          {"task", &task.task},
-                          {"group", &task.group}};
+    const Text texts[] = {{"source", &task.source}, {"namespace", &task.ns}, {"name", &task.name},
+                          {"task", &task.task},     {"group", &task.group},  {"class", &task.work_class}};
     const Number numbers[] = {{"cpu", &task.cpu_milli},
                               {"cpuPeak", &task.cpu_peak_milli},
                               {"memory", &task.memory_bytes},
@@ -187,11 +221,7 @@ class Parser {
                               {"limitHits", &task.limit_hits},
                               {"oomKills", &task.oom_kills}};
     json_.object([&](std::string_view key) {
-      for (const Text& each : texts) {
-        if (each.key != key) continue;
-        json_.string(*each.into);
-        return;
-      }
+      if (text(key, texts)) return;
       for (const Number& each : numbers) {
         if (each.key == key) return count(*each.into);
       }
@@ -199,6 +229,8 @@ class Parser {
         json_.boolean(task.offline);
       } else if (key == "ended") {
         json_.boolean(task.ended);
+      } else if (key == "limits") {
+        json_.array([&] { limit(task.limits.emplace_back()); });
       } else {
         json_.skip();
       }

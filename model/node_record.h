@@ -7,12 +7,16 @@
 //     "pressure":{"cpu":12,"memory":0,"io":3},"tasksPressure":true,"disk":{"tasks":1048576,"offline":524288},
 //     "classes":[{"class":"spark","used":900,"share":1200,"satisfaction":450}],
 //     "tasks":[{"source":"kubernetes","namespace":"shop","name":"web-0","task":"UID","group":"kubepods/burstable",
-//               "cpu":800,"cpuPeak":1900,"memory":536870912,"throttled":120,"cpuPressure":80,"runQueue":60,"runQueueWorst":50,"cpi":1450}],
+//               "cpu":800,"cpuPeak":1900,"memory":536870912,"throttled":120,"cpuPressure":80,"runQueue":60,"runQueueWorst":50,"cpi":1450},
+//              {"source":"kubernetes","namespace":"night","name":"job-1","task":"UID","group":"kubepods/besteffort",
+//               "offline":true,"class":"spark","cpu":400,
+//               "limits":[{"container":"main","file":"cpu.cfs_quota_us","value":"50000","state":"inForce","reason":"TM-LIMIT-001"}]}],
 //     "events":[{"time":"…","what":"oom kill","process":"java","task":"shop/web-0","limit":"shop/web-0"}]}
 //
 // `time` is the end of the period. CPU is in thousandths of a core, shares and pressures in thousandths of the time,
 // memory in bytes, disks in bytes per second, cycles per instruction in thousandths. Zero values of a task and
-// unmeasured values of the node are omitted. Quiet tasks, which nothing delayed, are only in lines with `whole`.
+// unmeasured values of the node are omitted. Quiet tasks, which nothing delayed, are only in lines with `whole`. Limits
+// of an offline task are in lines with `whole` and in the first line of the task.
 #pragma once
 
 #include <cstddef>
@@ -33,11 +37,22 @@ inline constexpr std::string_view kOomKillEvent = "oom kill";            // with
 inline constexpr std::string_view kOomKilledEvent = "oom killed";  // the kernel's second message about the same kill
 inline constexpr std::size_t kNodeRecordEventsMax = 64;            // of a line
 
+// A value that the agent wants in a kernel file of a task.
+struct TaskLimit {
+  std::string container;  // its name; "": the task's own cgroup
+  std::string file;       // under its v1 name if it has one
+  std::string value;      // as v1 counts it
+  std::string state;      // "inForce", "refused", "left" (to another writer), "notWritten"
+  std::string reason;     // an id: why it is not in force, if that is known, else why it is wanted
+  bool operator==(const TaskLimit&) const = default;
+};
+
 struct TaskRecord {
   std::string source, ns, name;
   std::string task;   // its id: a pod's uid
   std::string group;  // the parent cgroup
   bool offline = false;
+  std::string work_class;  // of offline work; "": none
   std::int64_t cpu_milli = 0, cpu_peak_milli = 0;
   std::int64_t memory_bytes = 0;
   std::int64_t throttled_permille = 0;  // of the periods of its quota, or of the container that is held back most
@@ -50,6 +65,7 @@ struct TaskRecord {
   std::int64_t limit_hits = 0;       // of its memory
   std::int64_t oom_kills = 0;
   bool ended = false;  // its cgroup disappeared in this period
+  std::vector<TaskLimit> limits;
   bool operator==(const TaskRecord&) const = default;
 };
 

@@ -63,6 +63,9 @@ TEST(NodeRecord, ReadsWhatItWrote) {
       record.tasks[0].name = "two\nlines \"quoted\"";
       record.tasks[0].offline = record.tasks[0].ended = true;
       record.tasks[0].limit_hits = 3;
+      record.tasks[0].work_class = "spark";
+      record.tasks[0].limits = {{"", "cpu.shares", "512", "inForce", "TM-LIMIT-001"},
+                                {"main", "cpu.cfs_quota_us", "-1", "refused", "TM-KNOB-003"}};
       record.io_pressure = record.memory_pressure = 999;
       record.cpu_milli.reset();
       record.events.clear();

@@ -521,6 +521,20 @@ bool Enforcer::stands(std::string_view path, File file) const {
   return held != group->second.files.end() && held->ours && !held->refused;
 }
 
+LimitState Enforcer::state_of(const policy::protect::KnobWrite& write) const {
+  const auto group = groups_.find(write.group);
+  if (group == groups_.end()) return LimitState::kNotWritten;
+  const auto file = std::ranges::find(group->second.files, file_of(write.knob), &HeldFile::file);
+  if (file == group->second.files.end()) return LimitState::kNotWritten;
+  if (file->left()) return LimitState::kLeft;
+  if (file->refused) return LimitState::kRefused;
+  const auto version = group->second.group ? group->second.group->version(file->file) : std::nullopt;
+  if (!version || !file->ours || !file->stands) return LimitState::kNotWritten;
+  const auto text = text_of(file->file, *version, write.value, write.cpus);
+  const bool same = text && linux::same_value(file->file, *version, *file->stands, *text);
+  return same ? LimitState::kInForce : LimitState::kNotWritten;
+}
+
 const Enforced& Enforcer::carry_out(std::span<const policy::protect::KnobWrite> wanted, const Permits& permits,
                                     bool off) {
   // The first answer includes the results of recall().

@@ -51,6 +51,9 @@ inline constexpr base::Duration kNarrowAgain = std::chrono::seconds(1);
 inline constexpr base::Duration kRefusedPause = std::chrono::seconds(1);
 inline constexpr base::Duration kRefusedPauseMax = std::chrono::seconds(30);
 
+// What became of a wanted value. kNotWritten also if a looser or tighter value of ours stands there.
+enum class LimitState : std::uint8_t { kInForce, kRefused, kLeft, kNotWritten };
+
 // One write, or one that failed.
 struct Deed {
   std::string group;
@@ -110,6 +113,7 @@ class Enforcer {
 
   std::int64_t in_force(model::Strategy strategy) const;        // files that hold a value of this strategy
   bool stands(std::string_view group, linux::File file) const;  // the wanted value is in the kernel
+  LimitState state_of(const policy::protect::KnobWrite& write) const;
   // The strategy wants a file that the kernel refused or that is left to another writer.
   bool lacks(model::Strategy strategy) const;
 

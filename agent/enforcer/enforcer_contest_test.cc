@@ -37,8 +37,10 @@ TEST_P(EnforcerContest, ContestedFileIsRepairedThenLeftToOtherWriter) {
     EXPECT_EQ(carry_out(wanted).left, 1);
   }
   EXPECT_EQ(value("be", File::kCpuQuota), quota("50000"));
+  EXPECT_EQ(enforcer->state_of(wanted[0]), LimitState::kLeft);
   clock.advance(10min);
   carry_out(wanted);
+  EXPECT_EQ(enforcer->state_of(wanted[0]), LimitState::kInForce);
   EXPECT_EQ(value("be", File::kCpuQuota), quota("120000")) << "he was silent for ten minutes";
 }
 

@@ -127,7 +127,9 @@ TEST_P(EnforcerOn, TightenLoosensNothing) {
   carry_out({quota_of("be", 120'000)});
   carry_out({quota_of("be", 150'000)}, all(Permit::kTighten));
   EXPECT_EQ(value("be", File::kCpuQuota), quota("120000")) << "looser";
+  EXPECT_EQ(enforcer->state_of(quota_of("be", 150'000)), LimitState::kNotWritten);
   carry_out({quota_of("be", 60'000)}, all(Permit::kTighten));
+  EXPECT_EQ(enforcer->state_of(quota_of("be", 60'000)), LimitState::kInForce);
   EXPECT_EQ(value("be", File::kCpuQuota), quota("60000")) << "tighter";
   carry_out({}, all(Permit::kTighten));
   EXPECT_EQ(value("be", File::kCpuQuota), quota("60000")) << "not wanted any more";
@@ -196,6 +198,7 @@ TEST_P(EnforcerOn, RefusedValueIsReportedOnceAndRetried) {
   foreign("be", File::kCpuQuota, "50000");
   const Enforced& enforced = carry_out({quota_of("be/p1", 120'000)});
   EXPECT_EQ(enforced.refused, 1);
+  EXPECT_EQ(enforcer->state_of(quota_of("be/p1", 120'000)), LimitState::kRefused);
   EXPECT_TRUE(told(enforced, Reason::kKnobRefused));
   clock.advance(kRefusedPause);
   EXPECT_TRUE(carry_out({quota_of("be/p1", 120'000)}).deeds.empty());

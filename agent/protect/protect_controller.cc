@@ -10,7 +10,9 @@
 #include "agent/protect/machinery.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "linux/cpu_set.h"
 #include "policy/protect/limits/task_groups.h"
+#include "policy/protect/suppress/room.h"
 
 namespace tidemark::agent {
 namespace {
@@ -56,6 +58,36 @@ policy::state::ByStrategy<bool> only_observed(const policy::state::AgentPermits&
     out[at] = permit == policy::state::Permit::kRestore || kept;
   }
   return out;
+}
+
+// The name of the container of the cgroup; "" for the task's own. nullopt: the cgroup is not of the task.
+std::optional<std::string> container_of(const model::Task& task, const std::string& group) {
+  if (group == task.path) return "";
+  if (!policy::protect::lies_below(group, task.path)) return std::nullopt;
+  const auto found = std::ranges::find(task.containers, group, &model::TaskContainer::path);
+  if (found != task.containers.end() && !found->name.empty()) return found->name;
+  return group.substr(task.path.size() + 1);
+}
+
+std::string value_of(const policy::protect::KnobWrite& write) {
+  if (write.knob != policy::protect::Knob::kCpusetCpus) return std::to_string(write.value);
+  linux::CpuSet set;
+  for (const std::int32_t cpu : write.cpus) set.add(cpu);
+  return set.text();
+}
+
+std::string_view text_of(LimitState state) {
+  switch (state) {
+    case LimitState::kInForce:
+      return "inForce";
+    case LimitState::kRefused:
+      return "refused";
+    case LimitState::kLeft:
+      return "left";
+    case LimitState::kNotWritten:
+      break;
+  }
+  return "notWritten";
 }
 
 std::string quoted_json(std::string_view text) {
@@ -385,6 +417,31 @@ void ProtectController::show(const policy::state::AgentPermits& permits, const E
   if (const auto written = write_status(options_.places.run_dir, status_); !written) {
     log_.warn("cannot write the agent's status", {{"error", written.error().message}});
   }
+}
+
+std::vector<model::TaskLimit> ProtectController::limits_of(const model::Task& task) const {
+  std::vector<model::TaskLimit> out;
+  if (task.path.empty()) return out;
+  const auto add = [&](const policy::protect::KnobWrite& write, std::string container, LimitState state) {
+    const auto strategy = static_cast<std::size_t>(write.strategy);
+    const bool may = permits_.permits[strategy] == policy::state::Permit::kEnforce;
+    Reason reason = write.reason;
+    if (state == LimitState::kRefused) reason = Reason::kKnobRefused;
+    if (state == LimitState::kLeft) reason = Reason::kAgentStandsBack;
+    if (state == LimitState::kNotWritten && !may) reason = permits_.reasons[strategy];
+    out.push_back({std::move(container), std::string(to_string(write.knob)), value_of(write),
+                   std::string(text_of(state)), std::string(model::reason_id(reason))});
+  };
+  for (const bool is_written : {true, false}) {
+    const auto writes = is_written ? strategies_.writes() : strategies_.only_shown();
+    auto at = std::ranges::lower_bound(writes, task.path, {}, &policy::protect::KnobWrite::group);
+    for (; at != writes.end() && at->group.starts_with(task.path); ++at) {
+      auto container = container_of(task, at->group);
+      const bool written = is_written && enforcer_;
+      if (container) add(*at, *std::move(container), written ? enforcer_->state_of(*at) : LimitState::kNotWritten);
+    }
+  }
+  return out;
 }
 
 void ProtectController::drain() {

@@ -35,6 +35,7 @@
 #include "linux/cgroup/hierarchies.h"
 #include "linux/cgroup/write.h"
 #include "model/audit_line.h"
+#include "model/node_record.h"
 #include "net/loop.h"
 #include "policy/state/peer.h"
 #include "policy/state/permits.h"
@@ -106,6 +107,8 @@ class ProtectController {
   void drain();
 
   const AgentStatus& status() const { return status_; }
+  // The values that the last decision wants in the cgroups of the task, and what became of them. Reads no file.
+  std::vector<model::TaskLimit> limits_of(const model::Task& task) const;
 
  private:
   bool begin();  // whether it may write; tried again from time to time

@@ -55,6 +55,33 @@ TEST_F(Protect, BatchPodsGetTheirLimits) {
   EXPECT_EQ(quota(pods.at("web").path), -1);
 }
 
+// For the record of the node (agent/record).
+TEST_F(Protect, SaysWhatBecameOfTheLimitsOfATask) {
+  const auto limits = [&](std::string_view file, std::string_view container = "") {
+    std::string out;
+    for (const model::TaskLimit& each : guard->limits_of(pods.at("job"))) {
+      if (each.file == file && each.container == container)
+        out += base::cat(each.value, " ", each.state, " ", each.reason);
+    }
+    return out;
+  };
+  offline("job-2", 0);  // a cgroup whose name begins with that of another one
+  list_pods();
+  start();
+  EXPECT_EQ(limits("cpu.cfs_quota_us"), "") << "nothing is known yet";
+  say_all(R"("enable":false)");
+  seconds(2);
+  EXPECT_EQ(limits("cpu.cfs_quota_us"), "50000 inForce TM-LIMIT-001");
+  EXPECT_EQ(limits("memory.limit_in_bytes", "main"), base::cat(64 << 20, " inForce TM-LIMIT-001"));
+  EXPECT_EQ(guard->limits_of(pods.at("job")).size(), 6u) << "three files of the pod and three of its container";
+  EXPECT_TRUE(guard->limits_of(pods.at("web")).empty());
+  say_node(R"("tidemark.io/state":"observe")");
+  seconds(1);
+  EXPECT_EQ(limits("cpu.cfs_quota_us"),
+            base::cat("50000 notWritten ", model::reason_id(model::Reason::kAgentObserves)));
+  EXPECT_EQ(quota(pods.at("job").path), -1);
+}
+
 // Contract 7.3, 7.4: where the kubelet's CPU manager is static containers alone are narrowed, and the real limit is the
 // narrowest of them and their group.
 TEST_F(Protect, ContainerCpusetsAreTheLimitOfOfflineWork) {

@@ -183,9 +183,11 @@ void Strategies::compile() {
     for (const policy::protect::Intent& each : *list) (observed_[at(each.strategy)] ? shown : written).push_back(each);
   }
   auto compiled = policy::protect::compile(written, machinery_.capabilities);
+  auto compiled_shown = policy::protect::compile(shown, machinery_.capabilities);
   writes_ = std::move(compiled.writes);
+  only_shown_ = std::move(compiled_shown.writes);
   unmet_ = 0;
-  for (const auto& list : {compiled.unmet, policy::protect::compile(shown, machinery_.capabilities).unmet}) {
+  for (const auto& list : {compiled.unmet, compiled_shown.unmet}) {
     unmet_ += static_cast<std::size_t>(std::ranges::count_if(
         list, [](const policy::protect::Unmet& each) { return each.reason != model::Reason::kKnobOutranked; }));
   }

@@ -55,6 +55,10 @@ class Strategies {
   // All writes, at most one for each file of a group. Valid until the next call.
   std::span<const policy::protect::KnobWrite> ask(const StrategyInputs& inputs, base::MonotonicTime now);
 
+  // The last answer of ask(), and the writes of strategies that only observe. Both are sorted by cgroup.
+  std::span<const policy::protect::KnobWrite> writes() const { return writes_; }
+  std::span<const policy::protect::KnobWrite> only_shown() const { return only_shown_; }
+
   const policy::protect::Capabilities& capabilities() const { return machinery_.capabilities; }
   // The kill order when the machine is out of memory: of processes, not of files.
   const policy::protect::OomPlan& oom_plan() const { return oom_plan_; }
@@ -123,7 +127,7 @@ class Strategies {
     bool runs = false;  // processes run in the group of all BestEffort pods
   };
   std::optional<Unlisted> unlisted_;  // while no offline work is listed and the node is off
-  std::vector<policy::protect::KnobWrite> writes_;
+  std::vector<policy::protect::KnobWrite> writes_, only_shown_;
 };
 
 }  // namespace tidemark::agent

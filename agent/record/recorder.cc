@@ -6,7 +6,7 @@
 namespace tidemark::agent {
 
 Recorder::Recorder(net::EventLoop& loop, const base::Log& log, base::Registry& metrics, const RecorderOptions& options)
-    : loop_(loop), on_line_(options.on_line), stretch_(options.node) {
+    : loop_(loop), on_line_(options.on_line), stretch_(options.node, options.limits_of) {
   if (options.state_dir.empty()) return;
   backlog_ = journal::keep_lines(
       loop, log,

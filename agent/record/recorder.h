@@ -30,6 +30,7 @@ struct RecorderOptions {
   std::string state_dir;  // an existing folder; "": nothing is kept
   std::int64_t bytes_max = std::int64_t{64} << 20;
   std::function<void(const model::NodeRecord&)> on_line{};  // gets each line as written
+  LimitsOf limits_of{};
 };
 
 class Recorder {

@@ -231,6 +231,7 @@ std::optional<model::TaskRecord> Stretch::record_of(const ListedTask& listed, bo
       out.throttled_permille == 0 && out.limit_hits == 0 && out.oom_kills == 0 &&
       std::max({out.cpu_pressure, out.memory_pressure, out.io_pressure, out.run_queue_worst}) < kQuietPressurePermille;
   if (quiet && from.told && !whole) return std::nullopt;
+  const bool with_limits = whole || !from.told;
   from.told = true;
   out.source = task.identity.source;
   out.ns = task.ns;
@@ -238,6 +239,8 @@ std::optional<model::TaskRecord> Stretch::record_of(const ListedTask& listed, bo
   out.task = task.identity.task;
   out.group = above(task.path);
   out.offline = policy::protect::is_offline(task);
+  if (out.offline) out.work_class = task.identity.work_class;
+  if (out.offline && with_limits && limits_of_) out.limits = limits_of_(task);
   out.cpu_milli = from.cpu.average().value_or(0);
   out.cpu_peak_milli = from.cpu.largest;
   out.memory_bytes = from.memory;

@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -39,9 +40,14 @@ struct StretchInputs {
   std::span<const policy::protect::ClassShare> classes;
 };
 
+// The values that the agent wants in the cgroups of a task, and what became of them.
+using LimitsOf = std::function<std::vector<model::TaskLimit>(const model::Task&)>;
+
 class Stretch {
  public:
-  explicit Stretch(std::string node) : node_(std::move(node)) {}
+  // `limits_of` is called for the lines that have limits; may be empty.
+  explicit Stretch(std::string node, LimitsOf limits_of = {})
+      : node_(std::move(node)), limits_of_(std::move(limits_of)) {}
 
   // Call after a pass of the sampler.
   void take(const StretchInputs& inputs);
@@ -92,6 +98,7 @@ class Stretch {
   std::optional<model::TaskRecord> record_of(const ListedTask& listed, bool whole);
 
   std::string node_;
+  LimitsOf limits_of_;
   std::string permit_;
   Mean cpu_, offline_cpu_, disk_, offline_disk_;
   std::optional<std::int64_t> limit_milli_;

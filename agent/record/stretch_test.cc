@@ -183,6 +183,35 @@ TEST_F(StretchTest, QuietTasksAreInWholeAndFirstLines) {
   EXPECT_EQ(line(false), 1u) << "held back";
 }
 
+TEST_F(StretchTest, LimitsOfOfflineTasksAreInWholeAndFirstLines) {
+  int asked = 0;
+  stretch = Stretch("n1", [&](const model::Task& task) {
+    ++asked;
+    return std::vector<model::TaskLimit>{{"", "cpu.shares", task.name, "inForce", "TM-LIMIT-001"}};
+  });
+  const auto web = add("web", false), batch = add("batch", true);
+  auto task = std::make_shared<model::Task>(*listed.back().task);
+  task->identity.work_class = "spark";
+  listed.back().task = task;
+  changed();
+  const auto line = [&](bool whole) {
+    cpu(web, 100);
+    cpu(batch, 100);
+    put(of(batch).use.throttling, Throttling{100, 50, 0});
+    take();
+    return end(whole).tasks;
+  };
+  const auto first = line(false);
+  ASSERT_EQ(first.size(), 2u);
+  EXPECT_TRUE(first[0].limits.empty()) << "it is online";
+  EXPECT_EQ(first[1].work_class, "spark");
+  ASSERT_EQ(first[1].limits.size(), 1u);
+  EXPECT_EQ(first[1].limits[0].value, "batch");
+  EXPECT_TRUE(line(false).at(0).limits.empty());
+  EXPECT_EQ(asked, 1) << "no work for lines without limits";
+  EXPECT_EQ(line(true).at(1).limits.size(), 1u);
+}
+
 TEST_F(StretchTest, EndedTaskIsInLineOfItsEnd) {
   const auto web = add("web", false), batch = add("batch", true);
   cpu(web, 100);

@@ -236,7 +236,7 @@ describe("other pages", () => {
   test("the node page explains a past minute, and says that no record is here", async () => {
     const page = await open("/nodes/web-101");
     await page.locator(".waterfall").waitFor();
-    await page.getByText("this console was given no record of an agent").waitFor();
+    await page.getByText("this console was given no record of an agent").first().waitFor();
     await page.goto(`${origin}/nodes/web-101?at=${Math.floor(Date.now() / 1000)}`);
     await page.locator("h2", { hasText: "Why it offered this at" }).waitFor();
     await page.locator(".waterfall", { hasText: "Offered to Kubernetes" }).waitFor();

@@ -4,6 +4,7 @@ import { useMemo, useState } from "preact/hooks";
 import type { NodeDetail, NodeRecord, NodeRecords, Task, Unknown, Yarn, YarnContainer, YarnHeld, YarnOfNode } from "@api";
 import { known, useRead, type Loaded } from "../api";
 import { age, amount, amountWithUnit, duration, moment, number, percent, serverNow, t, type Key, type Resource } from "../i18n";
+import { TaskLimits } from "../limits";
 import { Evictions, OrderButtons, useOrderKey, type Target } from "../orders";
 import { Amount, Bar, Card, Choice, Failure, Legend, ReportMark, State, Title, Words, rowBar } from "../parts";
 import { Plot } from "../plot";
@@ -355,6 +356,7 @@ function containerColumns(): Column<YarnContainer>[] {
   return [
     { key: "name", title: t("container"), value: (each) => each.name },
     { key: "source", title: t("copilot"), value: (each) => each.source },
+    { key: "class", title: t("class"), value: (each) => each.class, cell: (each) => each.class || <span class="note">{t("noClass")}</span> },
     { key: "cpu", title: `${t("used")}: ${t("cpu")}`, number: true, value: (each) => each.cpu, cell: (each) => <Amount resource="cpu" value={each.cpu} /> },
     { key: "memory", title: `${t("used")}: ${t("memory")}`, number: true, value: (each) => each.memory, cell: (each) => <Amount resource="memory" value={each.memory} /> },
     { key: "throttled", title: t("throttled"), number: true, value: (each) => each.throttled, cell: (each) => percent(each.throttled, 1000) },
@@ -362,11 +364,28 @@ function containerColumns(): Column<YarnContainer>[] {
   ];
 }
 
+// Why the last full record of the agent is not known.
+function Unread({ record }: { record: Loaded<NodeRecords | Unknown> }) {
+  const { value: records, why } = known<NodeRecords>(record.value);
+  return <p class="unknown">{records ? t("containersUnread") : why ?? record.error ? <Words text={t("recordUnknown", { why: why ?? record.error ?? "" })} /> : t("loading")}</p>;
+}
+
+function PodLimits({ record }: { record: Loaded<NodeRecords | Unknown> }) {
+  const pods = known<NodeRecords>(record.value).value?.pods ?? null;
+  return (
+    <>
+      <h3>{t("limits")}</h3>
+      {pods === null ? <Unread record={record} /> : <p class="note">{pods.rows.length === 0 ? t("limitsNoPods") : t("limitsAt", { age: age(pods.at) })}</p>}
+      {pods && <TaskLimits tasks={pods.rows.map((each) => ({ ...each, name: `${each.namespace}/${each.name}` }))} />}
+    </>
+  );
+}
+
 // What YARN is offered on this node, what its classes hold, what is contested, and the containers of the last record.
 function YarnCard({ name, yarn, record }: { name: string; yarn: YarnOfNode; record: Loaded<NodeRecords | Unknown> }) {
   const all = useRead<Yarn>("/api/v1/yarn", 15_000);
   const own = all.value?.nodes.find((each) => each.node === name);
-  const { value: records, why } = known<NodeRecords>(record.value);
+  const { value: records } = known<NodeRecords>(record.value);
   const containers = records?.containers ?? null;
   const limit = records?.records.at(-1)?.limit ?? null;
   const row = (label: string, value: ComponentChildren) => (
@@ -392,10 +411,12 @@ function YarnCard({ name, yarn, record }: { name: string; yarn: YarnOfNode; reco
       {yarn.held?.length === 0 && <p class="note">{t("yarnHeldNone")}</p>}
       {yarn.held && yarn.held.length > 0 && <Table label={t("yarnHeld")} columns={heldColumns()} rows={yarn.held} rowKey={(each) => each.class} sort="class" />}
       <h3>{t("containers")}</h3>
-      {containers === null && <p class="unknown">{records ? t("containersUnread") : why ?? record.error ? <Words text={t("recordUnknown", { why: why ?? record.error ?? "" })} /> : t("loading")}</p>}
+      {containers === null && <Unread record={record} />}
       {containers && <p class="note">{t("containersAt", { age: age(containers.at), limit: amountWithUnit("cpu", limit) })}</p>}
       {containers?.rows.length === 0 && <p class="note">{t("containersNone")}</p>}
       {containers && containers.rows.length > 0 && <Table label={t("containers")} columns={containerColumns()} rows={containers.rows} rowKey={(each) => `${each.source} ${each.name}`} sort="name" />}
+      {containers && containers.rows.length > 0 && <h3>{t("limits")}</h3>}
+      {containers && <TaskLimits tasks={containers.rows} />}
     </Card>
   );
 }
@@ -476,6 +497,7 @@ export function NodePage({ name }: { name: string }) {
             ) : (
               <Table label={t("tasksOf")} columns={taskColumns(false, true)} rows={detail.tasks} rowKey={(task) => `${task.namespace}/${task.name}`} sort="state" />
             )}
+            <PodLimits record={record} />
           </Card>
           {detail.yarn && <YarnCard name={name} yarn={detail.yarn} record={record} />}
           <RecordCard record={record} />
