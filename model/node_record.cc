@@ -27,11 +27,9 @@ void some(base::JsonWriter& json, std::string_view key, const std::string& value
 void write(base::JsonWriter& json, const TaskLimit& limit) {
   json.begin_object();
   some(json, "container", limit.container);
-  json.member("file", limit.file)
-      .member("value", limit.value)
-      .member("state", limit.state)
-      .member("reason", limit.reason)
-      .end_object();
+  json.member("file", limit.file).member("value", limit.value);
+  if (limit.state != kLimitInForce) json.member("state", limit.state);
+  json.member("reason", limit.reason).end_object();
 }
 
 void write(base::JsonWriter& json, const TaskRecord& task) {

@@ -10,13 +10,13 @@
 //               "cpu":800,"cpuPeak":1900,"memory":536870912,"throttled":120,"cpuPressure":80,"runQueue":60,"runQueueWorst":50,"cpi":1450},
 //              {"source":"kubernetes","namespace":"night","name":"job-1","task":"UID","group":"kubepods/besteffort",
 //               "offline":true,"class":"spark","cpu":400,
-//               "limits":[{"container":"main","file":"cpu.cfs_quota_us","value":"50000","state":"inForce","reason":"TM-LIMIT-001"}]}],
+//               "limits":[{"container":"main","file":"cpu.cfs_quota_us","value":"50000","reason":"TM-LIMIT-001"}]}],
 //     "events":[{"time":"…","what":"oom kill","process":"java","task":"shop/web-0","limit":"shop/web-0"}]}
 //
 // `time` is the end of the period. CPU is in thousandths of a core, shares and pressures in thousandths of the time,
 // memory in bytes, disks in bytes per second, cycles per instruction in thousandths. Zero values of a task and
 // unmeasured values of the node are omitted. Quiet tasks, which nothing delayed, are only in lines with `whole`. Limits
-// of an offline task are in lines with `whole` and in the first line of the task.
+// of an offline task are in lines with `whole` and in the first line of the task; one without a state is in force.
 #pragma once
 
 #include <cstddef>
@@ -37,13 +37,15 @@ inline constexpr std::string_view kOomKillEvent = "oom kill";            // with
 inline constexpr std::string_view kOomKilledEvent = "oom killed";  // the kernel's second message about the same kill
 inline constexpr std::size_t kNodeRecordEventsMax = 64;            // of a line
 
+inline constexpr std::string_view kLimitInForce = "inForce";
+
 // A value that the agent wants in a kernel file of a task.
 struct TaskLimit {
-  std::string container;  // its name; "": the task's own cgroup
-  std::string file;       // under its v1 name if it has one
-  std::string value;      // as v1 counts it
-  std::string state;      // "inForce", "refused", "left" (to another writer), "notWritten"
-  std::string reason;     // an id: why it is not in force, if that is known, else why it is wanted
+  std::string container;                           // its name; "": the task's own cgroup
+  std::string file;                                // under its v1 name if it has one
+  std::string value;                               // as v1 counts it
+  std::string state = std::string(kLimitInForce);  // or "refused", "left" (to another writer), "notWritten"
+  std::string reason;  // an id: why it is not in force, if that is known, else why it is wanted
   bool operator==(const TaskLimit&) const = default;
 };
 

@@ -79,7 +79,7 @@ std::string value_of(const policy::protect::KnobWrite& write) {
 std::string_view text_of(LimitState state) {
   switch (state) {
     case LimitState::kInForce:
-      return "inForce";
+      return model::kLimitInForce;
     case LimitState::kRefused:
       return "refused";
     case LimitState::kLeft:

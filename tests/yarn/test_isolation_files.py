@@ -1,5 +1,6 @@
 """Each file that the agent writes for offline work, on a real YARN container: its value while the container is limited, and the original value afterwards."""
 
+import json
 import re
 import unittest
 from pathlib import Path
@@ -71,6 +72,12 @@ class IsolationFiles(OnASharedNode):
         found |= {f"offline {name}": (self.offline(name.split(".")[0]) / name).read_text().strip() for name in OFFLINE}
         return found | {"oom_score_adj": " ".join(sorted({Path(f"/proc/{pid}/oom_score_adj").read_text().strip() for pid in self.pids(container)}))}
 
+    def recorded(self, container: str) -> dict | None:
+        """The container as the agent recorded it with its limits."""
+        path = Path(self.state) / "learned/record.jsonl"
+        tasks = [each for line in path.read_text().splitlines() for each in json.loads(line)["tasks"]] if path.exists() else []
+        return next((each for each in tasks if each["name"] == container and "limits" in each), None)
+
     def wait_stands(self, container: str, **wanted: str) -> None:
         """These files as keyword arguments; _ replaces characters that are not allowed in a name."""
         last: dict[str, str] = {}
@@ -110,6 +117,10 @@ class IsolationFiles(OnASharedNode):
         self.enforce("oomOrder")
         self.wait_stands(task, oom_score_adj=str(FIRST))
         wait_for(lambda: LINE_MIN <= int(self.stands(master)["oom_score_adj"]) <= LINE_MAX, "the master after its tasks", self.agent, LIMIT_S)
+
+        record = wait_for(lambda: self.recorded(task), "a record of its limits", self.agent, LIMIT_S)
+        self.assertEqual("spark", record["class"])
+        self.assertIn(("memory.limit_in_bytes", str(TASK_MIB << 20)), {(each["file"], each["value"]) for each in record["limits"]})
 
         self.enforce()
         wait_for(lambda: {name: self.stands(name) for name in found} == found, f"all original values: {found}", self.agent, LIMIT_S)

@@ -33,8 +33,8 @@ function Limits({ name, limits }: { name: string; limits: TaskLimit[] }) {
           </tr>
         </thead>
         <tbody>
-          {limits.map((each) => (
-            <tr key={`${each.container} ${each.file}`}>
+          {limits.map((each, i) => (
+            <tr key={i}>
               <th scope="row">{each.file}</th>
               <td>{each.container || t("limitOfTask")}</td>
               <td>{wanted(each)}</td>
