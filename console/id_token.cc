@@ -67,14 +67,14 @@ bool is_for(const Json& claims, std::string_view client_id) {
   return there && (all.size() == 1 || authorized == client_id);
 }
 
-// A time in seconds since 1970; also with a fraction.
+// A time in seconds since 1970; also with a fraction. One after 2255 counts as 2255: nanoseconds have 64 bits.
 std::optional<base::WallTime> time_at(const Json& claims, std::string_view name) {
-  constexpr double kLatest_s = 1e11;
+  constexpr double kLatest_s = 1e11, kCounted_s = 9e9;
   const Json* found = claims.member(name);
   if (found == nullptr || !found->is_number()) return std::nullopt;
   const double value = found->as_double();
   if (!(value >= 0) || value > kLatest_s) return std::nullopt;
-  return base::WallTime{std::chrono::seconds(static_cast<std::int64_t>(value))};
+  return base::WallTime{std::chrono::seconds(static_cast<std::int64_t>(std::min(value, kCounted_s)))};
 }
 
 IdTokenFault check_claims(const Json& claims, const IdTokenRules& rules) {

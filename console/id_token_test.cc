@@ -141,6 +141,10 @@ TEST_F(IdTokens, RefusesWrongTimesWithAMinuteOfSkew) {
   EXPECT_EQ(check(claims), IdTokenFault::kNotYetValid);
   claims.more = R"(,"nbf":"soon")";
   EXPECT_EQ(check(claims), IdTokenFault::kMalformed);
+  claims.more = R"(,"iat":9530000000)";
+  EXPECT_EQ(check(claims), IdTokenFault::kNotYetValid) << "more nanoseconds than 64 bits count";
+  claims.more = R"(,"exp":9999999999)";
+  EXPECT_EQ(check(claims), IdTokenFault::kNone);
   claims.more = R"(,"exp":1e300)";
   EXPECT_EQ(check(claims), IdTokenFault::kMalformed);
   claims.more = R"(,"exp":-1)";
