@@ -1,6 +1,6 @@
 // One node: every term of its offer, its tasks with limits and reasons, what its agent enforces, and its conditions.
 import type { ComponentChildren } from "preact";
-import { useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import type { NodeDetail, NodeRecord, NodeRecords, Task, Unknown, Yarn, YarnContainer, YarnHeld, YarnOfNode } from "@api";
 import { known, useRead, type Loaded } from "../api";
 import { age, amount, amountWithUnit, duration, moment, number, percent, serverNow, t, type Key, type Resource } from "../i18n";
@@ -140,6 +140,9 @@ function localMinute(at: number): string {
 function MinuteChoice({ at }: { at: number | null }) {
   const show = (next: number | null) => setQuery("at", next === null ? "" : String(next));
   const now = Math.floor(serverNow() / MINUTE) * MINUTE;
+  const shown = localMinute(at ?? now);
+  const [typed, setTyped] = useState(shown); // the page is drawn anew each second, also while a person types
+  useEffect(() => setTyped(shown), [shown]);
   return (
     <div class="tools minute" role="group" aria-label={t("minute")}>
       <button type="button" class="quiet" aria-label={t("minuteBefore")} onClick={() => show((at ?? now) - MINUTE)}>
@@ -148,8 +151,9 @@ function MinuteChoice({ at }: { at: number | null }) {
       <input
         type="datetime-local"
         aria-label={t("minute")}
-        value={localMinute(at ?? now)}
+        value={typed}
         max={localMinute(now)}
+        onInput={(event) => setTyped(event.currentTarget.value)}
         onChange={(event) => {
           const chosen = Date.parse(event.currentTarget.value) / 1000;
           if (Number.isFinite(chosen)) show(chosen);
