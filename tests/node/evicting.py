@@ -13,6 +13,7 @@ from node.test_agent import API, RIGHTS, OnARealNode
 from support.node import pods
 from support.patience import PATIENCE_S as LIMIT_S
 
+GRACE_S = 3
 OFF = 99  # a memory threshold that is never reached
 CLASSES = [{"name": "transcode", "order": 10}, {"name": "spark", "order": 30}]
 # docs/guide/install.md, "Rights of an agent": what evictions need beside measuring.
@@ -34,16 +35,16 @@ class Evicting(OnARealNode):
         super().setUpClass()
         cls.addClassCleanup(API.request, "DELETE", f"{NODESLOS}/{cls.node.name}")
 
-    def say(self, threshold: dict, mode: str = "enforce", modes: dict | None = None, reclaim: dict | None = None, **evict: object) -> None:
+    def say(self, threshold: dict, mode: str = "enforce", modes: dict | None = None, reclaim: dict | None = None, per_hour: int = 100, **evict: object) -> None:
         """Settings as the manager would send them to this agent."""
         word = {
             "schema": 1,
             "agent": {
                 "modes": {"default": "observe", "eviction": mode, **(modes or {})},
                 "classes": [{**each, "restartCostSeconds": cost} for each, cost in zip(CLASSES, (60, 600), strict=True)],
-                "evict": {"graceSeconds": 3, **evict},
+                "evict": {"graceSeconds": GRACE_S, **evict},
             },
-            "evictions": {"perHour": 100, "until": "2100-01-01T00:00:00Z"},
+            "evictions": {"perHour": per_hour, "until": "2100-01-01T00:00:00Z"},
             "reclaim": reclaim,  # null in a merge patch removes the key
         }
         spec = {"resourceUsedThresholdWithBE": {"enable": True, **threshold}, "extensions": {"Object": {"tidemark": word}}}

@@ -3,12 +3,15 @@
 import json
 import re
 import unittest
+from datetime import datetime
 from pathlib import Path
 
 from cluster.tidemark_process import Component
 
 # CapacityScheduler's line; the number in milliseconds is the time that an excess may continue.
 CHANGED = re.compile(r"Update resource on node: \S+ from: <memory:-?\d+, vCores:-?\d+>, to: <memory:(-?\d+), vCores:(-?\d+)> in (-?\d+) ms")
+CHANGED_AT = re.compile(rf"^(\S+ \S+) .*{CHANGED.pattern}$", re.M)  # in local time
+KILL_NEVER_MS = 2**31 - 1
 DONE = ("done", "unknown")  # the answer of the call was lost
 
 
@@ -23,10 +26,19 @@ class Doors:
         """MiB and cores."""
         return [(int(memory), int(vcores)) for memory, vcores, _ in CHANGED.findall(self._rm.said()[self._before :])]
 
+    def audit(self) -> list[dict]:
+        """The operator's updates."""
+        lines = [json.loads(line) for line in self._audit.read_text().splitlines()]
+        return [each for each in lines if each["verb"] == "updateNodeResource"]
+
+    def graces(self) -> list[tuple[float, float]]:
+        """When the ResourceManager got the order to end what exceeds a total, and after how many seconds."""
+        found = CHANGED_AT.findall(self._rm.said()[self._before :])
+        return [(datetime.strptime(at, "%Y-%m-%d %H:%M:%S,%f").timestamp(), int(ms) / 1000) for at, _, _, ms in found if 0 < int(ms) < KILL_NEVER_MS]
+
     def by_others(self) -> list[tuple[int, int]]:
         """Changes from the first one that does not match the operator's audit; call it after the operator ended. A repeated total is in the audit only."""
-        lines = [json.loads(line) for line in self._audit.read_text().splitlines()]
-        shown = iter([(each["new"]["memoryMiB"], each["new"]["vcores"]) for each in lines if each["verb"] == "updateNodeResource" and each["outcome"] in DONE])
+        shown = iter([(each["new"]["memoryMiB"], each["new"]["vcores"]) for each in self.audit() if each["outcome"] in DONE])
         return [change for change in self.changes() if change not in shown]
 
     def assert_operators_alone(self, test: unittest.TestCase, operator: Component) -> None:

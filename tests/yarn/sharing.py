@@ -19,11 +19,11 @@ if groups.why_not():
     raise unittest.SkipTest(groups.why_not())
 
 from node import test_eviction
-from node.evicting import LIMIT_S, Evicting, offline
+from node.evicting import GRACE_S, LIMIT_S, Evicting, offline
 from node.protecting import ROOM
 from node.test_agent import API, tearDownModule
 
-__all__ = ["API", "HELD_MIB", "KILLED", "LIMIT_S", "MASTER_MIB", "ROOM", "TASK_MIB", "TERMINATED", "OnASharedNode", "tearDownModule", "holds", "offline", "test_eviction"]  # tests import from here what needs a node
+__all__ = ["API", "GRACE_S", "HELD_MIB", "KILLED", "LIMIT_S", "MASTER_MIB", "ROOM", "TASK_MIB", "TERMINATED", "OnASharedNode", "tearDownModule", "holds", "offline", "test_eviction"]  # tests import from here what needs a node
 
 PLACE = "kubepods/besteffort/hadoop-yarn"
 MASTER_MIB, TASK_MIB, HELD_MIB = 256, 1024, 700

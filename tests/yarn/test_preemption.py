@@ -11,7 +11,7 @@ import unittest
 from cluster.tidemark_process import wait_for
 from support.yarn import until
 from yarn.preempting import ANSWER, WithOperator
-from yarn.sharing import API, MASTER_MIB, TASK_MIB, TERMINATED, offline, tearDownModule  # noqa: F401
+from yarn.sharing import API, GRACE_S, MASTER_MIB, TASK_MIB, TERMINATED, offline, tearDownModule  # noqa: F401
 
 ALONE = "evicts by the memory in use on the machine, which must be steady"
 
@@ -45,6 +45,10 @@ class Preemption(WithOperator):
         self.assertEqual(0, manager.metrics().get('tidemark_pool_breaker_phase{pool="default"}', 0))
         before = manager.metrics().get(agents, 0)  # earlier tests, which the node still reports
         begin = self.draw_until_one_goes(tasks)
+        ended = time.time()
+        ((told, grace_s),) = self.doors.graces()
+        self.assertGreaterEqual(ended, told + grace_s)
+        self.assertGreaterEqual(time.monotonic() - begin, GRACE_S, "it counts from the request")
         print(f"memory above its line: a container is gone {time.monotonic() - begin:.1f} s after the line was first drawn, by way of the ResourceManager, read by a test that looks every 50 ms", file=sys.stderr)
         self.all_have_ended()
         gone = sorted(set(tasks) - set(self.copilot.running()))

@@ -7,12 +7,11 @@ import unittest
 
 from cluster.colocation import MERGE, NODESLOS, must
 from cluster.tidemark_process import wait_for
-from yarn.sharing import API, KILLED, LIMIT_S, MASTER_MIB, ROOM, TASK_MIB, TERMINATED, OnASharedNode, holds, offline, tearDownModule  # noqa: F401
+from yarn.sharing import API, GRACE_S, KILLED, LIMIT_S, MASTER_MIB, ROOM, TASK_MIB, TERMINATED, OnASharedNode, holds, offline, tearDownModule  # noqa: F401
 
 ALONE = "evicts by the memory in use on the machine, which must be steady"
 
 DEAF = f"trap '' TERM; {holds(900)}"  # its children ignore it too
-GRACE_S = 3  # as node.evicting configures the agent
 BUSY = "while :; do :; done"
 A_CORE = {"batch-cpu": 1000, "batch-memory": 64 << 20}
 PAUSE_S = 20  # between two CPU evictions
