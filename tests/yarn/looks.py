@@ -1,6 +1,7 @@
 """Counts the polls of the nodes at a ResourceManager, as a proxy in front of it. So a test can wait for a poll instead of a time."""
 
 import tempfile
+import time
 from pathlib import Path
 
 from support.yarn import Yarn, until
@@ -33,6 +34,16 @@ class Looks:
 
     def count(self) -> int:
         return self._proxy.recorded().count(ASKED)
+
+    def wait_none(self, seconds: float) -> None:
+        """Waits until no poll began for so long."""
+
+        def none() -> bool:
+            before = self.count()
+            time.sleep(seconds)
+            return self.count() == before
+
+        until("no poll", none)
 
     def wait_whole(self) -> None:
         """Waits until a poll that begins after now was answered: the next one begins."""

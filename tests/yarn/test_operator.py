@@ -16,6 +16,8 @@ from yarn.looks import Looks
 from yarn.operating import NODE_ID, POLL_S, SITE, THIRD, Operating, origin
 
 LOST_S = 10  # a NodeManager that is silent for so long is lost; on a slow machine half of that may be delay
+GRACE_S = 3
+REFUSED = "ERROR AdminService: Resource update get failed on all nodes due to change resource on an unrecognized node:"
 MIB = 2**20
 OFFER = "tidemark.io/yarn-offer"
 BOOK = "tidemark.io/yarn-book"
@@ -90,6 +92,25 @@ class Operator(Operating):
         self.nms[0].wait_registered(before)
         self.wait_total(0, 1024, 2, operator)
         self.right_again("a NodeManager that was frozen until it was lost goes on", resumed)
+
+    def test_a_node_manager_that_left_since_the_last_look_blocks_no_other(self):
+        """A ResourceManager refuses the whole update that names both. Each of them alone follows."""
+        looks, doors = self.enterContext(Looks(self.yarn)), self.doors()
+        operator = self.begin_settled("--poll=10m", *doors.flags, configuration=looks.configuration)
+        looks.wait_none(3 * POLL_S)  # it looks again a second after an update
+        ids, before = [nm.id for nm in self.nms], len(self.yarn.rm.said())
+        self.nms[0].stop()
+        self.addCleanup(self.nms[0].start)
+        until("it has left", lambda: self.nms[0].seen().get("state") != "RUNNING")
+        operator.process.send_signal(signal.SIGSTOP)  # both changes arrive at once
+        for name in self.names:
+            self.annotate(name, origin(2000, 1024))
+        operator.process.send_signal(signal.SIGCONT)
+        self.wait_total(1, 1024, 2, operator)
+        self.assertEqual(2, self.yarn.rm.said()[before:].count(f"{REFUSED} {ids[0]}"), "of both, and of it alone")
+        self.assertEqual(0, operator.stop())
+        lines = {each["object"]["name"]: each["outcome"] for each in doors.audit() if each["new"] == {"memoryMiB": 1024, "vcores": 2}}
+        self.assertEqual({ids[0]: "refused", ids[1]: "done"}, lines)
 
     def test_a_node_manager_that_restarts_gets_its_total_again(self):
         looks = self.enterContext(Looks(self.yarn))
@@ -173,9 +194,8 @@ class Operator(Operating):
 
     def test_when_a_window_has_closed_the_excess_is_preempted(self):
         """The manager writes in the lead before it: an offer, and the deadline for the excess above it."""
-        operator = self.begin()
-        self.wait_total(0, 3072, 3, operator)
-        self.wait_total(1, 3072, 3, operator)
+        doors = self.doors()
+        operator = self.begin_settled(f"--preemption-grace={GRACE_S}s", *doors.flags)
         job = self.yarn.submit("sleep 1000", containers=3, memory_mib=512, master_memory_mib=256)
         self.addCleanup(job.end)
         job.wait_for_containers(4)
@@ -195,7 +215,9 @@ class Operator(Operating):
         if time.time() < by:  # on a slow machine it may be over
             self.assertIsNone(job.told(newest))
         self.assertEqual(End(-102, "Container preempted by scheduler"), job.wait_told(newest))
-        self.assertGreaterEqual(time.time(), by)
+        ended = time.time()
+        self.assertGreaterEqual(ended, by)
+        self.assert_whole_grace(doors, ended)
         self.wait_total(number, rest, 3, operator)
         self.assertEqual(1, operator.metrics()["tidemark_yarn_operator_drained_nodes_total"])
         self.assertIn("TM-YARN-016", operator.log)
@@ -219,6 +241,7 @@ class Operator(Operating):
             OFFER: json.dumps({**offer, "generation": 3, "upTo": offer["resources"], "reclaim": asked}),
         })
         self.assertEqual(End(-102, "Container preempted by scheduler"), job.wait_told(newest))
+        self.assert_whole_grace(doors, time.time())
         self.wait_total(number, 128, 3, operator)
         time.sleep(2 * POLL_S)
         self.assertEqual(before - {newest}, {each["id"] for each in nm.containers() if each["state"] == "RUNNING"})
@@ -273,7 +296,7 @@ class Operator(Operating):
         wait_for(lambda: self.annotation(name, BOOK) is None, "no book", operator)
 
     def test_one_that_was_frozen_repairs_later_changes(self):
-        doors = Doors(self.yarn.rm, Path(self.enterContext(tempfile.TemporaryDirectory(prefix="tidemark-audit-"))))
+        doors = self.doors()
         operator = self.begin_settled(*doors.flags)
         operator.process.send_signal(signal.SIGSTOP)
         self.annotate("yarn-0", origin(2000, 1024))
@@ -306,6 +329,14 @@ class Operator(Operating):
         for number in (0, 1):
             self.wait_total(number, 1024, 2, operator)
         self.right_again("the API server is back, and what nodes may sell has changed", back)
+
+    def doors(self) -> Doors:
+        return Doors(self.yarn.rm, Path(self.enterContext(tempfile.TemporaryDirectory(prefix="tidemark-audit-"))))
+
+    def assert_whole_grace(self, doors: Doors, ended: float) -> None:
+        told, grace_s = doors.graces()[-1]
+        self.assertEqual(GRACE_S, grace_s)
+        self.assertGreaterEqual(ended, told + GRACE_S)
 
     def begin_settled(self, *more: str, configuration: Path | None = None) -> Component:
         operator = self.begin(*more, configuration=configuration)
