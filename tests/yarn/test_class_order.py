@@ -17,23 +17,23 @@ PREEMPTED = -102
 
 class ClassOrder(WithOperator):
     QUEUES = QUEUES
+    YARN_SITE = {"yarn.nodemanager.resource.memory.enforced": "false"}  # a container may use more than YARN allocated to it
 
     @classmethod
     def copilot_flags(cls) -> list[str]:
         return [f"--hadoop-conf-dir={cls.yarn.configuration}", "--queue-class=spark=spark", "--queue-class=transcode=transcode"]
 
-    def setUp(self):
-        super().setUp()
+    def start_both(self, transcode_mib: int = HELD_MIB) -> None:
         self.jobs = {}
-        self.containers = {name: self.start_one(name) for name in ("transcode", "spark")}
+        self.containers = {name: self.start_one(name, mib) for name, mib in (("transcode", transcode_mib), ("spark", HELD_MIB))}
 
-    def start_one(self, name: str) -> str:
+    def start_one(self, name: str, mib: int) -> str:
         """The container of a job in the queue of that class, which holds its memory."""
-        job = self.jobs[name] = self.yarn.submit(holds(HELD_MIB), memory_mib=TASK_MIB, master_memory_mib=MASTER_MIB, queue=name)
+        job = self.jobs[name] = self.yarn.submit(holds(mib), memory_mib=TASK_MIB, master_memory_mib=MASTER_MIB, queue=name)
         self.addCleanup(job.end)
         its = lambda: [container for container, each in self.copilot.running().items() if each["application"] == job.id and not each["master"]]
         (container,) = wait_for(its, f"a container in the queue {name}", self.copilot)
-        wait_for(lambda: self.held(container) >= HELD_MIB << 20, "memory in use", self.copilot)
+        wait_for(lambda: self.held(container) >= mib << 20, "memory in use", self.copilot)
         return container
 
     def status(self, name: str) -> int:
@@ -51,17 +51,29 @@ class ClassOrder(WithOperator):
         return name
 
     def test_by_class_the_older_transcode_goes_and_counts_a_failure(self):
+        self.start_both()
         self.assertEqual("transcode", self.evicted())
         self.assertEqual(TERMINATED, self.status("transcode"))
 
     def test_by_preemption_the_newer_spark_goes_and_counts_none(self):
-        self.addCleanup(self.say, {}, yarn=None)
-        self.say({}, yarn="preempt")
+        self.start_both()
+        self.order_by_preemption()
         self.assertEqual("spark", self.evicted())
         self.assertEqual(PREEMPTED, self.status("spark"))
 
+    def test_memory_pressure_ends_the_older_container_that_causes_it(self):
+        self.start_both(TASK_MIB + HELD_MIB)
+        self.order_by_preemption()
+        self.assertEqual("transcode", self.evicted())
+        self.assertEqual(TERMINATED, self.status("transcode"))
+
+    def order_by_preemption(self) -> None:
+        self.addCleanup(self.say, {}, yarn=None)
+        self.say({}, yarn="preempt")
+
     def test_a_signal_by_the_resource_manager_counts_a_failure(self):
         """It ends the chosen container, but as its NodeManager sees it: by a signal."""
+        self.start_both()
         answer = self.yarn.rm.ask(f"/ws/v1/cluster/containers/{self.containers['transcode']}/signal/GRACEFUL_SHUTDOWN?user.name=root", "POST")
         self.assertEqual(200, answer.status)
         self.assertEqual(TERMINATED, self.status("transcode"))
