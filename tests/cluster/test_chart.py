@@ -491,7 +491,9 @@ class Chart(unittest.TestCase):
             self.assertIn(why, done.stderr)
         found = chart.objects(template({"yarnOperator": {"enabled": True, "existingConfigMap": "mine"}, "settings": {"create": False}}))
         self.assertEqual([], [each["metadata"]["name"] for each in found if each["kind"] == "ConfigMap"])
-        self.assertEqual("mine", chart.deployment(found, "yarn-operator")["spec"]["template"]["spec"]["volumes"][0]["configMap"]["name"])
+        spec = chart.deployment(found, "yarn-operator")["spec"]["template"]["spec"]
+        self.assertEqual("mine", spec["volumes"][0]["configMap"]["name"])
+        self.assertIn("--yarn-user=tidemark", spec["containers"][0]["args"])
 
     def test_edited_files_restart_the_pods_of_the_yarn_operator(self):
         def annotations(text: str) -> dict:

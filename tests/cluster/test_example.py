@@ -72,6 +72,7 @@ class Example(unittest.TestCase):
         text = self.log.read_text()
         for name in ("alone", "unprotected", "with Tidemark"):
             self.assertRegex(text, rf"(?m)^{name} +[\d.]+ m?s +[\d.]+ m?s +[\d.]+ m?s +[\d,]+ +\d+ %")
+        self.assertIn("The price of ", text)
         self.assertIn("<svg", (self.data / "colocation.svg").read_text())
         listed = self.local("ps", "-o", "json")
         self.assertEqual(0, listed.returncode, listed.stderr)
