@@ -2,7 +2,7 @@
 // (yarn_operator/node_reclaim.h). Pure.
 //
 //   the operator has a grant for the pool   the grant minus what it ended in the pool within the hour
-//   it has none                             perNodeHour of the pool for each node, else kUngrantedEvictionsPerHour
+//   it has none                             for each node as its agent has it (node_evictions_of() of policy/waterline)
 //   the pool has used up its hour           nothing, whichever program used it
 //
 // The ResourceManager chooses the job, so the hour of a job is not considered.
@@ -24,7 +24,7 @@ namespace tidemark::yarn_operator {
 struct PoolHour {
   std::optional<std::int64_t> granted;                             // to the operator, per hour
   bool used_up = false;                                            // the whole budget of the pool
-  std::int64_t node_per_hour = model::kUngrantedEvictionsPerHour;  // without a grant
+  std::int64_t node_per_hour = model::kUngrantedEvictionsPerHour;  // without a grant; until it is published
 };
 
 // From the ConfigMap `tidemark-budgets`.

@@ -59,7 +59,10 @@ TEST(HourOf, KeepsAGrantUntilItsEnd) {
   state.pools.emplace_back();
   state.pools.back().pool = "night";
   state.pools.back().exhausted = true;
+  state.pools.back().node_per_hour = model::kEvictionsPerHourMax;
   EXPECT_TRUE(hour_of(state, grants, "night", now).used_up);
+  EXPECT_EQ(hour_of(state, grants, "night", now).node_per_hour, model::kEvictionsPerHourMax);
+  EXPECT_EQ(hour_of(state, grants, "day", now).node_per_hour, model::kUngrantedEvictionsPerHour) << "not published";
 }
 
 }  // namespace

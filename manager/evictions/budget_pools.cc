@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "policy/waterline/pools.h"
+
 namespace tidemark::manager {
 namespace {
 
@@ -24,6 +26,7 @@ std::vector<policy::evict::BudgetPool> budget_pools(std::span<const Revision* co
     const auto known = std::ranges::find(pools, pool.name, &policy::evict::BudgetPool::name);
     if (known == pools.end()) {
       pools.push_back({pool.name, pool.budget, over_reports(pool)});
+      pools.back().settings.node_per_hour = policy::waterline::node_evictions_of(pool);
     } else {
       known->over_reports = known->over_reports || over_reports(pool);
     }

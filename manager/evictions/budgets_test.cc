@@ -286,6 +286,15 @@ TEST_F(BudgetsTest, DoesNothingWithoutTidemarkConfig) {
   EXPECT_EQ(offered("n2"), before);
 }
 
+// YARN's operator reads it there: the same limit that the agents of a pool have.
+TEST_F(BudgetsTest, StoresTheHourlyLimitOfANodeWithoutAGrant) {
+  tidemark(", profile: tidemark, pools: [{name: theirs, nodeSelector: {matchLabels: {a: b}}, profile: koordinator}]");
+  start();
+  run_for(1s);
+  EXPECT_EQ(stored().pool("default")->node_per_hour, model::kNodeEvictionsPerHour);
+  EXPECT_EQ(stored().pool("theirs")->node_per_hour, model::kEvictionsPerHourMax);
+}
+
 TEST_F(BudgetsTest, ReplacesAnUnreadableStore) {
   tidemark();
   Json map = name_only(model::kBudgetsName);

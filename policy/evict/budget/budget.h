@@ -60,9 +60,10 @@ struct PoolBudget {
   std::string pool;
   Breaker breaker;
   sell::OverReportState over_report;
-  bool exhausted = false;                     // no task of the pool is to be evicted for now
-  std::optional<std::int64_t> node_per_hour;  // of its settings, for YARN's operator
-  std::vector<std::string> jobs;              // that are not to be evicted for now, by name
+  bool exhausted = false;  // no task of the pool is to be evicted for now
+  std::optional<std::int64_t>
+      node_per_hour;              // without a grant, for YARN's operator; nullopt: an older manager wrote it
+  std::vector<std::string> jobs;  // that are not to be evicted for now, by name
   bool operator==(const PoolBudget&) const = default;
 };
 
