@@ -40,6 +40,8 @@ constexpr std::array<std::string_view, 14> kNodeAnnotations{
     model::kYarnBookAnnotation,    "tidemark.io/yarn-book-of",          model::kYarnBookRenewedAnnotation,
     model::kYarnReclaimAnnotation, model::kYarnReclaimAnswerAnnotation, model::kYarnPreemptedAnnotation,
     model::kEndedTasksAnnotation,  model::kOversoldAnnotation};
+constexpr std::array<std::string_view, 3> kSharedAnnotations{
+    model::kOriginAllocatableAnnotation, model::kNormalizationRatioAnnotation, model::kAmplificationRatioAnnotation};
 constexpr std::array<std::string_view, 4> kOffered{model::kBatchCpu, model::kBatchMemory, model::kMidCpu,
                                                    model::kMidMemory};
 constexpr std::string_view kManagerLease = "koordinator-manager";
@@ -90,8 +92,7 @@ bool has_condition(const Json& node, std::string_view type) {
 std::optional<Step> node_step(const Json& node, bool keep_shared) {
   Json annotations = nulls(node.at("metadata", "annotations"), kNodeAnnotations);
   if (!keep_shared) {
-    const std::array<std::string_view, 1> origin{model::kOriginAllocatableAnnotation};
-    const Json more = nulls(node.at("metadata", "annotations"), origin);
+    const Json more = nulls(node.at("metadata", "annotations"), kSharedAnnotations);
     for (const auto& [key, value] : more.as_object()) annotations[key] = value;
   }
   const std::array<std::string_view, 1> label{model::kStateLabel};
@@ -151,6 +152,33 @@ std::vector<Step> without_annotation(const Json& object, std::string_view key) {
            Json::object({{"metadata", Json::object({{"annotations", std::move(annotations)}})}}).dump()}};
 }
 
+// The zones without the offer; nullopt: no zone has one.
+std::optional<Json> zones_left(const Json& topology) {
+  const Json* zones = topology.at("zones");
+  if (zones == nullptr || !zones->is_array()) return std::nullopt;
+  Json kept = *zones;
+  std::size_t removed = 0;
+  for (Json& zone : kept.as_array()) {
+    const Json* resources = zone.member("resources");
+    if (resources == nullptr || !resources->is_array()) continue;
+    removed += std::erase_if(zone["resources"].as_array(), [](const Json& each) {
+      return std::ranges::find(kOffered, each.text_at("name")) != kOffered.end();
+    });
+  }
+  return removed > 0 ? std::optional(std::move(kept)) : std::nullopt;
+}
+
+std::vector<Step> topology_steps(const Json& topology, bool keep_shared) {
+  auto steps = without_annotation(topology, manager::kEpochAnnotation);
+  auto zones = keep_shared ? std::nullopt : zones_left(topology);
+  if (!zones) return steps;
+  Json body = steps.empty() ? Json::object() : *Json::parse(steps[0].body);
+  body["zones"] = std::move(*zones);
+  // A merge replaces the whole list: only if it is still the one that was read.
+  body["metadata"]["resourceVersion"] = Json(topology.text_at("metadata", "resourceVersion"));
+  return {{Step::Verb::kPatch, kube::PatchType::kMerge, "", body.dump()}};
+}
+
 std::vector<Step> slo_steps(const Json& slo, bool keep_shared) {
   if (!keep_shared) return {removal()};
   if (slo.at("spec", "extensions", "Object", "tidemark") == nullptr) return {};
@@ -180,9 +208,8 @@ class Uninstall {
       if (node.at("metadata", "annotations", model::kThirdPartyAllocationsAnnotation) != nullptr) yarn_ = true;
       return steps;
     }));
-    TM_CO_TRY_VOID(co_await kind(kube::kNodeResourceTopologies, {}, [](const Json& object) {
-      return without_annotation(object, manager::kEpochAnnotation);
-    }));
+    TM_CO_TRY_VOID(co_await kind(kube::kNodeResourceTopologies, {},
+                                 [this](const Json& object) { return topology_steps(object, options_.keep_shared); }));
     TM_CO_TRY_VOID(co_await kind(
         kube::kPods, {}, [](const Json& object) { return without_annotation(object, model::kProfilesAnnotation); }));
     TM_CO_TRY_VOID(co_await kind(kube::kNodeSlos, {},
@@ -197,6 +224,11 @@ class Uninstall {
       TM_CO_TRY_VOID(co_await named(kube::kSecrets, options_.config_namespace, {std::string(kWebhookSecret)}));
       TM_CO_TRY_VOID(
           co_await named(kube::kLeases, options_.config_namespace, {kLeaseNames.begin(), kLeaseNames.end()}));
+      report_.left.push_back(cat(
+          "what the chart's values gave another name (manager.leaseName, webhooks.secretName, mutatingConfiguration, "
+          "validatingConfiguration): `kubectl get leases,secrets -n ",
+          options_.config_namespace,
+          "` and `kubectl get mutatingwebhookconfigurations,validatingwebhookconfigurations` list it"));
     }
     // The orders last: until then a second run knows them.
     TM_CO_TRY_VOID(co_await named(kube::kConfigMaps, options_.config_namespace, maps()));
@@ -205,6 +237,7 @@ class Uninstall {
           "YARN: ResourceManagers keep their last totals until a NodeManager restarts, and nodes keep the annotation "
           "node.koordinator.sh/thirdPartyAllocations, which Koordinator's YARN operator writes as well");
     }
+    report_.left.emplace_back("pods: what the webhooks changed in them, until they end");
     report_.left.emplace_back("machines: /run/tidemark until the next boot, and /var/lib/tidemark");
     report_.left.emplace_back("what helm installed: `helm uninstall` removes it; the CRDs stay");
     co_return std::move(report_);

@@ -1,7 +1,8 @@
 // Removes what Tidemark wrote to the cluster, and names what it cannot remove.
 //
-//   nodes          annotations and the label of ours, conditions, the taint of an oversold node, the offer
-//   other objects  the annotations of ours on pods and NodeResourceTopologies; NodeSLOs, NodeMetrics, Recommendations
+//   nodes          annotations and the label of ours, conditions, the taint of an oversold node, offer and ratios
+//   other objects  the annotations of ours on pods and NodeResourceTopologies, and the offer of zones; NodeSLOs,
+//                  NodeMetrics, Recommendations
 //   namespace      ConfigMaps, leases, the Secret of the webhooks; and the webhook configurations of the cluster
 //
 // What Koordinator uses as well stays if `keep_shared` is set. Keys of the user (tidemark.io/pool, tidemark.io/class)

@@ -3,10 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <string_view>
 
+#include "base/testing/source_dir.h"
 #include "base/text.h"
+#include "base/yaml.h"
 #include "operate/testing/orders.h"
 
 namespace tidemark::operate {
@@ -16,8 +21,48 @@ using namespace std::chrono_literals;
 
 constexpr std::string_view kLeasePath = "/apis/coordination.k8s.io/v1/namespaces/koordinator-system/leases";
 
+constexpr std::string_view kPods = "/api/v1/namespaces/koordinator-system/pods";
+constexpr std::string_view kTopology = "/apis/topology.node.k8s.io/v1alpha1/noderesourcetopologies/n1";
+// Path and name, as the manager makes them.
+struct Made {
+  std::string_view path, name, type = "";
+};
+constexpr Made kObjects[] = {{"/apis/slo.koordinator.sh/v1alpha1/nodeslos", "n1",
+                              R"("apiVersion":"slo.koordinator.sh/v1alpha1","kind":"NodeSLO",)"},
+                             {"/apis/slo.koordinator.sh/v1alpha1/nodemetrics", "n1",
+                              R"("apiVersion":"slo.koordinator.sh/v1alpha1","kind":"NodeMetric",)"},
+                             {kLeasePath, "koordinator-manager"},
+                             {"/api/v1/namespaces/koordinator-system/secrets", "koordinator-webhook-certs"}};
+
 class UninstallTest : public testing::Orders {
  protected:
+  void SetUp() override {
+    for (const char* kind : {"slo.koordinator.sh_nodeslos", "slo.koordinator.sh_nodemetrics",
+                             "topology.node.k8s.io_noderesourcetopologies"}) {
+      std::ifstream file(base::testing::from_root(base::cat("deploy/crds/", kind, ".yaml")));
+      const std::string text(std::istreambuf_iterator<char>(file), {});
+      call("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", base::parse_yaml(text)->dump());
+    }
+  }
+  void objects() {
+    for (const auto& [path, name, type] : kObjects) {
+      call("POST", std::string(path), base::cat("{", type, R"("metadata":{"name":")", name, R"("},"spec":{}})"));
+    }
+    call("POST", std::string(kPods),
+         R"({"metadata":{"name":"p","annotations":{"x":"y","tidemark.io/profiles":"a"}},)"
+         R"("spec":{"containers":[{"name":"c","image":"i"}]}})");
+  }
+  void topology() {
+    const auto amount = [](std::string_view name) {
+      return base::cat(R"({"name":")", name, R"(","capacity":"1","allocatable":"1","available":"1"})");
+    };
+    call("POST", std::string(kTopology.substr(0, kTopology.rfind('/'))),
+         base::cat(
+             R"({"apiVersion":"topology.node.k8s.io/v1alpha1","kind":"NodeResourceTopology","metadata":{"name":"n1",)",
+             R"("annotations":{"x":"y","tidemark.io/capacity-epoch":"3"}},"topologyPolicies":["None"],"zones":[)",
+             R"({"name":"node-0","type":"Node","resources":[)", amount("cpu"), ",", amount("kubernetes.io/batch-cpu"),
+             ",", amount("kubernetes.io/batch-memory"), R"(]},{"name":"node-1","type":"Node"}]})"));
+  }
   Result<UninstallReport> run(UninstallOptions options = {}) {
     return net::testing::run_task(loop, clock, uninstall(loop, client, options));
   }
@@ -64,6 +109,41 @@ TEST_F(UninstallTest, RemovesWhatTidemarkWroteAndKeepsTheRest) {
   EXPECT_TRUE(again->kinds.empty()) << "nothing is left";
 }
 
+TEST_F(UninstallTest, RemovesOfferAndRatiosOfNodesAndZones) {
+  node("n1", R"("annotations":{"x":"y","node.koordinator.sh/originExtendedAllocatable":"{}",)"
+             R"("node.koordinator.sh/cpu-normalization-ratio":"1.25","node.koordinator.sh/raw-allocatable":"{}",)"
+             R"("node.koordinator.sh/resource-amplification-ratio":"{}"})");
+  topology();
+  const auto report = run();
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_TRUE(report->complete());
+  const Json after = read("n1");
+  EXPECT_EQ(after.at("metadata", "annotations")->dump(), R"({"x":"y","node.koordinator.sh/raw-allocatable":"{}"})")
+      << "Koordinator's webhook wrote that one";
+  for (const char* list : {"capacity", "allocatable"}) {
+    EXPECT_EQ(after.at("status", list)->as_object().size(), 2u) << after.dump();
+  }
+  const Json zones = call("GET", std::string(kTopology));
+  EXPECT_EQ(zones.at("zones")->as_array().size(), 2u);
+  EXPECT_TRUE(zones.at("zones")->dump().contains(R"("name":"cpu")")) << zones.dump();
+  EXPECT_FALSE(zones.at("zones")->dump().contains("batch")) << zones.dump();
+  EXPECT_EQ(zones.at("metadata", "annotations")->dump(), R"({"x":"y"})");
+  EXPECT_TRUE(run()->kinds.empty());
+}
+
+TEST_F(UninstallTest, RemovesObjectsOfTheManagerAndMarksOfPods) {
+  objects();
+  const auto report = run();
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_TRUE(report->complete());
+  for (const auto& [path, name, type] : kObjects) {
+    EXPECT_EQ(ask("GET", base::cat(path, "/", name)).status, 404) << name;
+  }
+  EXPECT_EQ(call("GET", base::cat(kPods, "/p")).at("metadata", "annotations")->dump(), R"({"x":"y"})");
+  EXPECT_TRUE(run()->kinds.empty());
+  EXPECT_TRUE(std::ranges::any_of(report->left, [](const std::string& each) { return each.contains("leaseName"); }));
+}
+
 TEST_F(UninstallTest, ADryRunWritesNothing) {
   node("n1");
   order_off();
@@ -78,7 +158,12 @@ TEST_F(UninstallTest, KeepsWhatKoordinatorUses) {
   node("n1");
   order_off();
   call("PATCH", "/api/v1/nodes/n1/status", R"({"status":{"capacity":{"kubernetes.io/batch-cpu":"8000"}}})");
+  topology();
+  objects();
   ASSERT_TRUE(run({.keep_shared = true}));
+  for (const auto& [path, name, type] : kObjects) EXPECT_EQ(ask("GET", base::cat(path, "/", name)).status, 200) << name;
+  EXPECT_TRUE(call("GET", std::string(kTopology)).at("zones")->dump().contains("batch-cpu"));
+  EXPECT_EQ(call("GET", std::string(kTopology)).at("metadata", "annotations")->dump(), R"({"x":"y"})");
   const Json after = read("n1");
   EXPECT_EQ(after.text_at("status", "capacity", "kubernetes.io/batch-cpu"), "8k");
   EXPECT_EQ(after.at("metadata", "labels", "tidemark.io/state"), nullptr);

@@ -113,7 +113,84 @@ class Specs:
         must(self.api.request("PATCH", f"{LEASES}/koordinator-manager", {"spec": {"holderIdentity": ""}}, content=MERGE))
 
 
-class Swap(Specs, WithTopology):
+class Visited(Specs, WithTopology):
+    """What our manager may have written, and its run and its cleanup."""
+
+    def read_topology(self) -> dict:
+        return must(self.api.request("GET", f"{TOPOLOGIES}/{ZONED}")).json
+
+    def read(self) -> tuple[dict[str, dict], str]:
+        listed = must(self.api.request("GET", "/api/v1/nodes"))
+        return {each["metadata"]["name"]: each for each in listed["items"] if each["metadata"]["name"] in self.nodes}, listed["metadata.resourceVersion"]
+
+    def everything(self) -> set[str]:
+        """Names of the existing objects of the kinds that a manager writes."""
+        found = set()
+        hooks = (f"{HOOKS}/{kind}webhookconfigurations" for kind in ("mutating", "validating"))
+        for path in (SETTINGS, LEASES, "/api/v1/namespaces/koordinator-system/secrets", *hooks):
+            found |= {f"{path.rsplit('/', 1)[1]}/{each['metadata']['name']}" for each in must(self.api.request("GET", path)).get("items", [])}
+        return found
+
+    def tidemark(self, *words: str) -> str:
+        words = (*words, "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"])
+        done = subprocess.run([os.environ["TIDEMARK_BINARY"], *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
+        self.assertEqual(0, done.returncode, done.stderr + done.stdout)
+        return done.stdout
+
+    def clean_up(self) -> None:
+        self.tidemark("uninstall", "--keep-shared", "--yes")
+
+    def come_and_go(self, *flags: str, meanwhile=lambda component: None) -> None:
+        """Our manager takes the lease that Koordinator's manager released, settles every node, and stops."""
+        component = self.start_manager(*(flags or FLAGS))
+        # With webhooks it is ready when it has certificates, which the leader creates.
+        wait_for(component.ready if not flags else lambda: "caches filled" in component.log, "a manager ready to lead", component)
+        self.assertEqual(0, component.metrics()["tidemark_leader"], "Koordinator's manager has the lease")
+        before, _ = self.read()
+        self.assertTrue(all(not OURS & set(node["metadata"].get("annotations", {})) for node in before.values()), "written without the lease")
+        self.hand_over()
+        kept = {name for name, wanted in self.expected.items() if wanted.get("allocatable")}
+
+        def settled() -> bool:
+            nodes, _ = self.read()
+            carried = {name for name, node in nodes.items() if OURS <= set(node["metadata"].get("annotations", {}))}
+            return kept <= carried and component.metrics()['tidemark_work_queue_depth{component="overcommit"}'] == 0
+
+        wait_for(settled, "every node to be taken over", component)
+        meanwhile(component)
+        self.assertEqual(0, component.stop())
+
+    def prepare_pods(self) -> None:
+        for name in ("koord-prod", "koord-batch"):
+            body = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}, "value": 9000 if name == "koord-prod" else 5000}
+            must(self.api.request("POST", "/apis/scheduling.k8s.io/v1/priorityclasses", body), 201, 409)
+        must(self.api.request("POST", "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}}), 201, 409)
+        for path in (MUTATING, VALIDATING, SECRET, f"{PODS}/swapped", f"{PROFILES}/swapped"):
+            self.addCleanup(self.api.request, "DELETE", path, gracePeriodSeconds=0)
+        profile = {"apiVersion": "config.koordinator.sh/v1alpha1", "kind": "ClusterColocationProfile", "metadata": {"name": "swapped"}, "spec": BATCH}
+        must(self.api.request("POST", PROFILES, profile))
+
+    def register_as_the_peer(self) -> None:
+        self.prepare_pods()
+        must(self.api.request("POST", MUTATING.rsplit("/", 1)[0], {
+            "apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingWebhookConfiguration",
+            "metadata": {"name": MUTATING.rsplit("/", 1)[1], "annotations": {"template": json.dumps([PEERS_HOOK])}}, "webhooks": [PEERS_HOOK],
+        }))
+
+    def make_a_pod(self, component: Component) -> None:
+        """By our webhooks: a batch pod as Koordinator's would make it (contract 11.2)."""
+        labels = {"app": "spark"}
+
+        def asked() -> bool:
+            return "by" in must(self.api.request("POST", PODS, pod("probe", labels=labels), dryRun="All")).get("metadata.labels", {})
+
+        wait_for(asked, "our webhooks in use", component)
+        done = kubectl("create", "-f", "-", "-o", "json", given=pod("swapped", labels=labels, requests={"cpu": "1500m", "memory": "2Gi"}))
+        self.assertEqual(0, done.returncode, done.stderr)
+        self.assertIn("tidemark.io/profiles", json.loads(done.stdout)["metadata"]["annotations"], "the guide's commands must remove it")
+
+
+class Swap(Visited):
     def setUp(self):
         recorded = json.loads((GOLDEN / "cases.json").read_text())
         self.expected = json.loads((GOLDEN / "expected.json").read_text())
@@ -151,72 +228,6 @@ class Swap(Specs, WithTopology):
             kept = [each for each in zone["resources"] if each["name"] not in batch]
             zone["resources"] = [*kept, *({"name": name, "capacity": amount, "allocatable": amount, "available": amount} for name, amount in batch.items())]
         must(self.api.request("PATCH", f"{TOPOLOGIES}/{ZONED}", {"zones": zones}, content=MERGE))
-
-    def read_topology(self) -> dict:
-        return must(self.api.request("GET", f"{TOPOLOGIES}/{ZONED}")).json
-
-    def read(self) -> tuple[dict[str, dict], str]:
-        listed = must(self.api.request("GET", "/api/v1/nodes"))
-        return {each["metadata"]["name"]: each for each in listed["items"] if each["metadata"]["name"] in self.nodes}, listed["metadata.resourceVersion"]
-
-    def everything(self) -> set[str]:
-        """Names of the existing objects of the kinds that a manager writes."""
-        found = set()
-        hooks = (f"{HOOKS}/{kind}webhookconfigurations" for kind in ("mutating", "validating"))
-        for path in (SETTINGS, LEASES, "/api/v1/namespaces/koordinator-system/secrets", *hooks):
-            found |= {f"{path.rsplit('/', 1)[1]}/{each['metadata']['name']}" for each in must(self.api.request("GET", path)).get("items", [])}
-        return found
-
-    def clean_up(self) -> None:
-        words = ["uninstall", "--keep-shared", "--yes", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"]]
-        done = subprocess.run([os.environ["TIDEMARK_BINARY"], *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
-        self.assertEqual(0, done.returncode, done.stderr + done.stdout)
-
-    def come_and_go(self, *flags: str, meanwhile=lambda component: None) -> None:
-        """Our manager takes the lease that Koordinator's manager released, settles every node, and stops."""
-        component = self.start_manager(*(flags or FLAGS))
-        # With webhooks it is ready when it has certificates, which the leader creates.
-        wait_for(component.ready if not flags else lambda: "caches filled" in component.log, "a manager ready to lead", component)
-        self.assertEqual(0, component.metrics()["tidemark_leader"], "Koordinator's manager has the lease")
-        before, _ = self.read()
-        self.assertTrue(all(not OURS & set(node["metadata"].get("annotations", {})) for node in before.values()), "written without the lease")
-        self.hand_over()
-        kept = {name for name, wanted in self.expected.items() if wanted.get("allocatable")}
-
-        def settled() -> bool:
-            nodes, _ = self.read()
-            carried = {name for name, node in nodes.items() if OURS <= set(node["metadata"].get("annotations", {}))}
-            return kept <= carried and component.metrics()['tidemark_work_queue_depth{component="overcommit"}'] == 0
-
-        wait_for(settled, "every node to be taken over", component)
-        meanwhile(component)
-        self.assertEqual(0, component.stop())
-
-    def register_as_the_peer(self) -> None:
-        for name in ("koord-prod", "koord-batch"):
-            body = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}, "value": 9000 if name == "koord-prod" else 5000}
-            must(self.api.request("POST", "/apis/scheduling.k8s.io/v1/priorityclasses", body), 201, 409)
-        must(self.api.request("POST", "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}}), 201, 409)
-        for path in (MUTATING, VALIDATING, SECRET, f"{PODS}/swapped", f"{PROFILES}/swapped"):
-            self.addCleanup(self.api.request, "DELETE", path, gracePeriodSeconds=0)
-        profile = {"apiVersion": "config.koordinator.sh/v1alpha1", "kind": "ClusterColocationProfile", "metadata": {"name": "swapped"}, "spec": BATCH}
-        must(self.api.request("POST", PROFILES, profile))
-        must(self.api.request("POST", MUTATING.rsplit("/", 1)[0], {
-            "apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingWebhookConfiguration",
-            "metadata": {"name": MUTATING.rsplit("/", 1)[1], "annotations": {"template": json.dumps([PEERS_HOOK])}}, "webhooks": [PEERS_HOOK],
-        }))
-
-    def make_a_pod(self, component: Component) -> None:
-        """By our webhooks: a batch pod as Koordinator's would make it (contract 11.2)."""
-        labels = {"app": "spark"}
-
-        def asked() -> bool:
-            return "by" in must(self.api.request("POST", PODS, pod("probe", labels=labels), dryRun="All")).get("metadata.labels", {})
-
-        wait_for(asked, "our webhooks in use", component)
-        done = kubectl("create", "-f", "-", "-o", "json", given=pod("swapped", labels=labels, requests={"cpu": "1500m", "memory": "2Gi"}))
-        self.assertEqual(0, done.returncode, done.stderr)
-        self.assertIn("tidemark.io/profiles", json.loads(done.stdout)["metadata"]["annotations"], "the guide's commands must remove it")
 
     def test_koordinator_ours_koordinator_moves_no_number_and_leaves_nothing(self):
         before, version = self.read()
@@ -290,11 +301,7 @@ class Swap(Specs, WithTopology):
         component = self.run_manager(*FLAGS)
         node = next(name for name, wanted in self.expected.items() if wanted.get("allocatable"))
         for words in (("off", "node", node, "--now"), ("on", "node", node), ("off", "cluster", "--now", "--yes"), ("on", "cluster", "--yes")):
-            done = subprocess.run(
-                [os.environ["TIDEMARK_BINARY"], *words, "--reason=test", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"]],
-                stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60,
-            )
-            self.assertEqual(0, done.returncode, done.stderr)
+            self.tidemark(*words, "--reason=test")
 
         def back() -> bool:
             nodes, _ = self.read()
@@ -322,6 +329,42 @@ class Swap(Specs, WithTopology):
         wait_for(next_epoch, "the next epoch on every node", component)
         second, _ = self.read()
         self.assertEqual({name: numbers(node) for name, node in first.items()}, {name: numbers(node) for name, node in second.items()})
+
+
+class Gone(Visited):
+    """`tidemark uninstall` where no Koordinator stays."""
+
+    def setUp(self):
+        for path in (f"{LEASES}/koordinator-manager", f"{SETTINGS}/tidemark-config-revisions"):
+            self.api.request("DELETE", path)  # left by other tests
+        self.node(ZONED, annotations={"node.koordinator.sh/colocation-strategy": ZONED_STRATEGY})
+        self.topology(ZONED, info=None)
+
+    def test_uninstall_leaves_the_cluster_as_before(self):
+        self.prepare_pods()
+        before, _ = self.read()
+        there, topology = self.everything(), self.read_topology()
+        colocation.put_settings(self.api, {"enable": True})
+        put_ours(self.api)
+        component = self.run_manager(*WITH_WEBHOOKS)
+        self.wait_batch(ZONED, NODE["kubernetes.io/batch-cpu"], component)
+        self.wait_zones(ZONED, ZONES, component)
+        wait_for(lambda: words_of_ours(self.api, self.nodes), "our part in the NodeSLO", component)
+        self.make_a_pod(component)
+        self.assertIsNotNone(self.annotation(ZONED, NORMALIZATION))
+        self.assertLess(there, self.everything())
+        self.tidemark("off", "cluster", "--now", "--yes", "--reason=test")
+        self.assertEqual(0, component.stop())
+
+        told = self.tidemark("uninstall", "--yes")
+        for kind in ("Node", "NodeResourceTopology", "Pod", "NodeSLO", "NodeMetric", "MutatingWebhookConfiguration", "Secret", "Lease", "ConfigMap"):
+            self.assertRegex(told, rf"(?m)^cleaned (\d+) of \1 {kind}$")
+        clean, _ = self.read()
+        self.assertEqual({name: plain(node) for name, node in before.items()}, {name: plain(node) for name, node in clean.items()})
+        self.assertEqual(plain(topology), plain(self.read_topology()))
+        self.assertEqual((there, {}), (self.everything(), self.specs()))
+        self.assertEqual({SPEC}, set(must(self.api.request("GET", f"{PODS}/swapped")).json["metadata"]["annotations"]))
+        self.assertIn("nothing of Tidemark is in the cluster\n", self.tidemark("uninstall", "--yes"))
 
 
 class SwapOfNodeSlos(Specs, WithManager):
