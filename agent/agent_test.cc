@@ -253,6 +253,32 @@ TEST_F(AgentTest, StatusHasKernelTrialResults) {
   EXPECT_TRUE((*status)->trials.found[static_cast<std::size_t>(policy::protect::Knob::kCpuShares)].effective);
 }
 
+TEST_F(AgentTest, NamesSettingsAndGatesWithoutEffectOnce) {
+  constexpr std::string_view kSlo =
+      R"({"apiVersion":"slo.koordinator.sh/v1alpha1","kind":"NodeSLO","metadata":{"name":"n1"},"spec":{)"
+      R"("cpuBurstStrategy":{"policy":"auto"}}})";
+  must("POST", kNodeSlos, parsed(kSlo));
+  this_process();
+  start();
+  work(3s, {}, 100);
+  // A write of something else.
+  must("PATCH", base::cat(kNodeSlos, "/n1"), parsed(R"({"spec":{"resourceUsedThresholdWithBE":{"enable":true}}})"),
+       kMerge);
+  work(3s, {}, 100);
+  const auto times = [&](std::string_view what) {
+    std::size_t count = 0;
+    for (auto at = lines.find(what); at != std::string::npos; at = lines.find(what, at + 1)) ++count;
+    return count;
+  };
+  EXPECT_EQ(times("the NodeSLO has settings without effect"), 1U) << lines;
+  EXPECT_EQ(times("set, without effect with Tidemark's agent: cpuBurstStrategy"), 1U) << lines;
+  EXPECT_EQ(times("feature gates of Koordinator's agent are on, without effect here"), 1U) << lines;
+  EXPECT_EQ(times("CPUBurst, RdtResctrl, NodeTopologyReport, CPUSetAllocator"), 1U) << lines;
+  const auto status = read_status(run.root() + "/run");
+  ASSERT_TRUE(status && *status);
+  EXPECT_EQ((*status)->gates_without_effect, "CPUBurst, RdtResctrl, NodeTopologyReport, CPUSetAllocator");
+}
+
 TEST_F(AgentTest, IsReadyOnceAllSourcesAnswered) {
   start();
   EXPECT_EQ(agent->not_ready(), "its Node is not listed yet");

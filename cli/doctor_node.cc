@@ -141,6 +141,9 @@ class Examination {
     found_.protection.group = (*status)->offline_group;
     trials_ = std::move((*status)->trials);
     found_.measures = std::move((*status)->measures);
+    if (!(*status)->gates_without_effect.empty())
+      report_.notes.push_back(
+          base::cat("feature gates on, without effect with Tidemark's agent: ", (*status)->gates_without_effect));
   }
 
   // Beside the pods; which pods there are only an agent knows.

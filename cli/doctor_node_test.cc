@@ -285,10 +285,14 @@ TEST_F(DoctorNode, NamesSettingsWithoutEffect) {
   ASSERT_TRUE(agent::KeptObjects(run()).keep(
       agent::KeptObject::kNodeSlo,
       R"({"metadata":{"name":"n1"},"spec":{"resourceQOSStrategy":{"beClass":{"resctrlQOS":{"enable":true}}}}})"));
+  agent::AgentStatus status;
+  status.gates_without_effect = "CPUBurst";
+  agent_runs(status);
   const std::string text = render_text(examine());
   EXPECT_NE(text.find("set, without effect with Tidemark's agent: resourceQOSStrategy.beClass.resctrlQOS"),
             std::string::npos)
       << text;
+  EXPECT_NE(text.find("feature gates on, without effect with Tidemark's agent: CPUBurst\n"), std::string::npos) << text;
 }
 
 // The night's 88 % lies over what leaves room to the kubelet's 90; the day's 70 does not.

@@ -67,6 +67,7 @@ std::string status_json(const AgentStatus& status) {
       .member("priorityBy", status.priority_by)
       .member("offlineGroup", status.offline_group)
       .member("onlineInBesteffort", status.online_in_besteffort)
+      .member("gatesWithoutEffect", status.gates_without_effect)
       .key("strategies")
       .begin_array();
   for (const StrategyStatus& each : status.strategies) {
@@ -131,7 +132,8 @@ Result<AgentStatus> parse_status(std::string_view text) {
   out.line_ends = json.text_at("lineEnds");  // "" from an older version
   out.copilots = json.text_at("copilots");
   out.priority_by = json.text_at("priorityBy");
-  out.offline_group = json.text_at("offlineGroup");  // "" from an older version
+  out.offline_group = json.text_at("offlineGroup");               // "" from an older version
+  out.gates_without_effect = json.text_at("gatesWithoutEffect");  // "" from an older version
   out.online_in_besteffort = json.text_at("onlineInBesteffort");
   const Json* strategies = json.member("strategies");
   if (strategies == nullptr || !strategies->is_array()) return fail(ErrorKind::kInvalid, "strategies: no list");

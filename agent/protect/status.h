@@ -56,6 +56,7 @@ struct AgentStatus {
   std::string priority_by;           // the file that sets CPU priority; "" if only weights are left
   std::string offline_group;         // of all BestEffort pods; "": there is none, or suppression may not write it
   std::string online_in_besteffort;  // pods in it that are not offline; "" if there are none
+  std::string gates_without_effect;  // feature gates of Koordinator's agent that are on, without effect
   std::vector<StrategyStatus> strategies;
   policy::explain::OomFound oom;
   KnobTrials trials;                                    // at its start; missing from an older agent

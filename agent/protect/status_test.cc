@@ -24,6 +24,7 @@ AgentStatus some() {
   out.priority_by = "cpu.idle";
   out.offline_group = "kubepods/besteffort";
   out.online_in_besteffort = "kube-system/kube-proxy-x";
+  out.gates_without_effect = "CPUBurst, RdtResctrl";
   out.strategies = {{model::Strategy::kCpuSuppress, "enforce", "TM-AGENT-001", 2, "19600 milli-cores"},
                     {model::Strategy::kBatchLimits, "restore", "TM-AGENT-002", 0, ""}};
   out.oom = {2, 1, false, "no room"};
