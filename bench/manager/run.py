@@ -62,9 +62,11 @@ REST_S = 2
 SAMPLE_S = 0.05
 AT_REST_CPU_S = 0.001
 MIB = 2**20
+# The chart's, with mode enforce and without steps: with them an edit is in force when its last step is due.
 SHIPPED = """schema: 1
 mode: enforce
 pools: []
+rollout: {pace: at-once}
 """
 OWN = """schema: 1
 mode: enforce
