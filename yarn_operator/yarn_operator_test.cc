@@ -261,7 +261,6 @@ TEST_F(YarnOperatorTest, AnUnreachableClusterDoesNotDelayOthers) {
   EXPECT_TRUE(third_is("n1", held("0", "0")));
 }
 
-// Seen on a real one at a failover: for a moment it reports a node with containers as running with none.
 TEST_F(YarnOperatorTest, LeaseShowsTheStateOfEachResourceManager) {
   options.leader_elect = true;
   options.lease.ns = "default";
@@ -285,6 +284,7 @@ TEST_F(YarnOperatorTest, LeaseShowsTheStateOfEachResourceManager) {
   EXPECT_EQ(shown(), "b away; c standby; ");
 }
 
+// Seen on a real one at a failover: for a moment it reports a node with containers as running with none.
 TEST_F(YarnOperatorTest, IgnoresLowerAmountsOfARestartedResourceManager) {
   manager().nodes = {{{"a", 1}, {.used_memory = 2048, .used_vcores = 2}}, {{"b", 1}, {}}};
   node("n1", "a:1", origin("4k", "4Gi"));
