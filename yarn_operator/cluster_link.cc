@@ -98,6 +98,9 @@ const ActsOn* ClusterLink::acts_on(const hadoop::NodeId& id) const {
 }
 
 net::Task<void> ClusterLink::refresh_managers() {
+  // One without HA refuses the question and logs that, so it is not asked again while it answers the poll.
+  const bool is_single = manager_.members().size() == 1 && managers_.size() == 1;
+  if (is_single && managers_[0].state == to_string(hadoop::HaState::kActive) && answers()) co_return;
   const auto states = co_await manager_.states();
   managers_.resize(states.size());
   for (std::size_t i = 0; i < states.size(); ++i) {
