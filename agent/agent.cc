@@ -104,7 +104,8 @@ class RunningAgent final : public Agent {
                  log_, metrics, find_out_machinery(see(), trial_, log_),
                  {options_.places, options_.mode == "observe" ? model::Mode::kObserve : model::Mode::kEnforce,
                   options_.audit_actor, options_.tasks.kubelet.dir, trials_of(trial_), options_.feature_gates,
-                  measures_of(facilities_, options_.feature_gates), options_.peers_namespace, options_.only_shows}),
+                  measures_of(facilities_, options_.feature_gates), options_.peers_namespace, options_.only_shows,
+                  gates_without_effect(options_)}),
         unreadable_(metrics.counter("tidemark_agent_readings_unreadable_total",
                                     "Kernel values that exist but could not be read.")),
         evicting_(loop, connections, options_, log_, metrics,
@@ -147,8 +148,8 @@ class RunningAgent final : public Agent {
       if (!each.there) log_.info("not measured here", {{"what", to_string(each.facility)}, {"why", each.why}});
     }
     for (const std::string& each : options_.feature_gates.without_effect()) log_.warn(each);
-    log_.info("feature gates of Koordinator's agent are on, without effect here",
-              {{"gates", options_.feature_gates.on_without_effect()}});
+    if (const std::string gates = gates_without_effect(options_); !gates.empty())
+      log_.info("feature gates of Koordinator's agent are on, without effect here", {{"gates", gates}});
     incidents_.open(options_.kernel_log, machine_->hierarchies);
     evicting_.start();
     own_.start();
@@ -177,6 +178,11 @@ class RunningAgent final : public Agent {
   }
 
  private:
+  // Of a cluster that Koordinator's agent may have served before.
+  static std::string gates_without_effect(const AgentOptions& options) {
+    return options.alone ? "" : options.feature_gates.on_without_effect();
+  }
+
   static SamplerOptions sampler_options(const FeatureGates& gates) {
     SamplerOptions options;
     options.cpi.on = is_read(Facility::kCpi, gates);

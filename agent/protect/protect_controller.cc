@@ -113,7 +113,7 @@ ProtectController::ProtectController(net::EventLoop& loop, ProtectOutside outsid
       oom_({outside_.hierarchies, options_.places, log_, metrics_, audit_}) {
   next_status_.trials = options_.trials;
   next_status_.measures = options_.measures;
-  next_status_.gates_without_effect = options_.gates.on_without_effect();
+  next_status_.gates_without_effect = options_.gates_without_effect;
 }
 
 void ProtectController::use_node(NodeFacts facts) {

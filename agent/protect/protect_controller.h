@@ -51,7 +51,8 @@ struct ProtectOptions {
   FeatureGates gates{};  // strategies without settings are enforced only if their gate is on
   std::vector<policy::explain::MeasureFound> measures{};  // of the machine, for the status
   std::string peers_namespace{policy::state::kPeersNamespace};
-  std::string only_shows{};  // why nothing can be written here, whatever the settings; "": something can
+  std::string only_shows{};            // why nothing can be written here, whatever the settings; "": something can
+  std::string gates_without_effect{};  // feature gates of Koordinator's agent that are on, for the status
 };
 
 // External parts, which outlive it.

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/metrics.h"
 #include "base/text.h"
+#include "kube/client_metrics.h"
 #include "kube/informer.h"
 #include "kube/objects.h"
 #include "tests/faults/tool.h"
@@ -21,9 +22,10 @@ namespace {
 
 class Mirror {
  public:
-  Mirror(net::EventLoop& loop, kube::Client& client, const base::Log& log, base::Random random,
+  Mirror(net::EventLoop& loop, kube::Client& client, const base::Log& log, base::Registry& metrics, base::Random random,
          kube::InformerConfig config)
       : loop_(loop),
+        metrics_(metrics),
         informer_({loop, client, client, log, metrics_, random}, std::move(config),
                   [this](std::string_view bytes) { return kube::decode_config_map(bytes, {}, {"v"}, interner_); }),
         scope_(loop),
@@ -64,15 +66,17 @@ class Mirror {
     json.member("over_budget", informer_.core().over_budget());
     json.member("resource_version", informer_.core().resource_version());
     json.member("resident_bytes", static_cast<std::int64_t>(resident_bytes()));
-    for (const std::string_view name : {"lists", "watches", "events", "refused"}) {
+    for (const std::string_view name : {"lists", "events", "refused"}) {
       json.member(name, static_cast<std::int64_t>(counter(base::cat("tidemark_informer_", name, "_total"))));
     }
+    json.member("watches",
+                static_cast<std::int64_t>(kube::request_seconds(metrics_, "watch").snapshot().cumulative.back()));
     json.end_object();
     return out + "\n";
   }
 
   net::EventLoop& loop_;
-  base::Registry metrics_;
+  base::Registry& metrics_;
   kube::Interner interner_;
   kube::Informer<kube::ConfigMap> informer_;
   net::Scope scope_;
@@ -108,9 +112,11 @@ int mirror(const std::vector<std::string>& args) {
   const base::Log log(clock, {base::LogLevel::kInfo, base::LogFormat::kText, nullptr});
   net::EventLoop loop(clock);
   base::Random random(static_cast<std::uint64_t>(seed));
+  base::Registry metrics;
+  options.metrics = &metrics;
   auto tool = connect_tool(loop, random.fork(), options);
   if (!tool) return give_up(tool.error());
-  Mirror running(loop, *tool->client, log, random.fork(), std::move(config));
+  Mirror running(loop, *tool->client, log, metrics, random.fork(), std::move(config));
   loop.run();
   return 0;
 }

@@ -23,6 +23,7 @@ Result<ToolClient> connect_tool(net::EventLoop& loop, base::Random random, const
   made.transport = std::make_unique<net::HttpClient>(loop, nullptr, std::move(found.http));
   kube::ClientConfig config;
   config.queries_per_second = options.queries_per_second;
+  config.metrics = options.metrics;
   made.client = std::make_unique<kube::Client>(loop, *made.transport, std::move(found.bearer), config, random);
   return made;
 }

@@ -20,6 +20,7 @@ struct ToolOptions {
   base::Duration ping_interval = std::chrono::seconds(15);
   base::Duration ping_timeout = std::chrono::seconds(10);
   double queries_per_second = 30;
+  base::Registry* metrics = nullptr;
 };
 
 struct ToolClient {

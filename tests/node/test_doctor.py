@@ -62,7 +62,8 @@ class Doctor(OnARealNode):
         told = wait_for(lambda: self.of(found := self.shown(), "kubelet")["severity"] == "ok" and found, "a kubelet that tells its configuration", self.agent, LIMIT_S)
         self.assertEqual("agent", told["kernelTriedBy"])
         self.assertTrue(told["agentRuns"])
-        self.assertEqual([], told["notes"])
+        without_effect = "CPUBurst, RdtResctrl, NodeTopologyReport, CPUSetAllocator"
+        self.assertEqual([f"feature gates on, without effect with Tidemark's agent: {without_effect}"], told["notes"])
         self.assertEqual("cgroupfs", self.of(told, "cgroupDriver")["found"])
         self.assertEqual("ok", self.of(told, "cgroupDriver")["severity"], "the kubelet says so too")
         self.assertEqual("none", self.of(told, "otherAgent")["found"])
