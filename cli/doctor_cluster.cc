@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "agent/feature_gates.h"
 #include "base/text.h"
 #include "cli/peer_pods.h"
 #include "kube/objects.h"
@@ -241,11 +242,15 @@ class ClusterExamination {
     line_of(now_.nodes[at], node);
   }
 
-  // What the settings ask of Tidemark's agents in vain, with the number of nodes.
+  // What settings and koordlet's default gates ask of Tidemark's agents in vain, with the number of nodes.
   void read_settings_without_effect() {
     std::map<std::string, std::int64_t, std::less<>> nodes;
     for (std::size_t at = 0; at < now_.nodes.size(); ++at) {
-      if (found_.nodes[at].koordlet) continue;
+      if (found_.nodes[at].koordlet) {
+        ++nodes[cat("koordlet has these features on by default, Tidemark's agent does not have them: ",
+                    agent::FeatureGates().on_without_effect())];
+        continue;
+      }
       if (const auto rules = rules_of(now_.nodes[at])) ++nodes[policy::protect::without_effect_text(*rules)];
     }
     for (const auto& [text, count] : nodes) {

@@ -185,10 +185,16 @@ TEST_F(DoctorCluster, NamesSettingsWithoutEffectAndTheirNodes) {
   node("n1");
   node("n2");
   node("n3", "", "", R"("labels":{"stage":"day"})");
+  node("n4");
+  pod("koordlet-x", "n4", "koordlet", "ghcr.io/koordinator-sh/koordlet:v1.6");
   map("slo-controller-config", "cpu-burst-config",
       R"({"nodeStrategies":[{"nodeSelector":{"matchLabels":{"stage":"night"}},"policy":"auto"}]})");
   const std::string text = render_text(examine());
   EXPECT_NE(text.find("set, without effect with Tidemark's agent: cpuBurstStrategy: 2 nodes"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("koordlet has these features on by default, Tidemark's agent does not have them: CPUBurst, "
+                      "RdtResctrl, NodeTopologyReport, CPUSetAllocator: 1 node\n"),
+            std::string::npos)
       << text;
 }
 

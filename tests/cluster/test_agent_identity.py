@@ -35,6 +35,10 @@ CAPACITY = {"cpu": "8", "memory": "16Gi"}
 CONDITION = {"type": "TidemarkIsolation", "status": "True", "reason": "Enforced", "message": "m", "lastTransitionTime": "2026-01-01T00:00:00Z"}
 READY = {"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "m", "lastTransitionTime": "2026-01-01T00:00:00Z"}
 PRESSURE = {**READY, "type": "MemoryPressure", "status": "False"}
+OLD_KUBELET = {
+    "machineID": "", "systemUUID": "", "bootID": "", "kernelVersion": "6.1.0-18-amd64", "osImage": "Debian 12", "containerRuntimeVersion": "containerd://1.7.2",
+    "kubeletVersion": "v1.32.9", "kubeProxyVersion": "", "operatingSystem": "linux", "architecture": "amd64",
+}
 # More rights than the chart grants, to test the policies alone.
 ALL_OF_NODES = [
     {"apiGroups": [group], "resources": resources, "verbs": ["create", "update", "patch", "delete", "deletecollection"]}
@@ -507,6 +511,19 @@ class Rendered(unittest.TestCase):
                 if not accepted:
                     self.assertIn("agent.podSource=kubelet wants Kubernetes 1.33 or newer, found v1.32.9", done.stderr)
                     self.assertIn("Set agent.podSource=api-server", done.stderr)
+
+    def test_one_kubelet_before_1_33_is_named(self):
+        api = colocation.client()
+        self.addCleanup(api.close)
+        self.addCleanup(colocation.delete, api, "kubelet-old")
+        colocation.put_node(api, "kubelet-old", capacity=CAPACITY)
+        must(api.request("PATCH", "/api/v1/nodes/kubelet-old/status", {"status": {"nodeInfo": OLD_KUBELET}}, content=MERGE))
+        for values, accepted in (({}, False), ({"nodeSelector": {"stage": "new"}}, True), ({"podSource": "api-server"}, True)):
+            done = helm("template", RELEASE, chart.CHART, "--dry-run=server", values={"agent": {"enabled": True, **values}})
+            with self.subTest(**values):
+                self.assertEqual(accepted, done.returncode == 0, done.stderr)
+                if not accepted:
+                    self.assertIn("node kubelet-old has v1.32.9", done.stderr)
 
 
 if __name__ == "__main__":
