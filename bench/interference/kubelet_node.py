@@ -26,8 +26,10 @@ ONLINE = {"web": "1", "load": "500m"}  # requests, as in `./dev up`
 OFFLINE = {"koordinator.sh/qosClass": "BE"}
 MORE_THAN_ALL_MILLI = 2000  # a process that never sleeps
 SOLD = {"batch-cpu": int(1000 * show.SOLD_CORES), "batch-memory": 64 << 20}
+# What the chart's settings make of a NodeSLO: Koordinator's defaults, a line of 65 % held by a cpuset.
+CHART = {"resourceUsedThresholdWithBE": {"enable": True}}
 # The settings of `tidemark up` (embedded/settings_file.cc).
-SLO = {
+UP = {
     "resourceUsedThresholdWithBE": {"enable": True, "cpuSuppressThresholdPercent": 90, "cpuSuppressPolicy": "idle"},
     "resourceQOSStrategy": {
         "lsClass": {"cpuQOS": {"enable": True, "groupIdentity": 2}}, "beClass": {"cpuQOS": {"enable": True, "groupIdentity": -1}},
@@ -45,26 +47,27 @@ class KubeletNode:
     def __init__(self, program: Path, service: Service):
         self.program, self.service = program, service
 
-    def measure(self, rate: float, length_s: float, seed: int, offline: list[pods.Work]) -> Measured:
+    def measure(self, rate: float, length_s: float, seed: int, offline: list[pods.Work], slo: dict) -> Measured:
         """With a node that is started for this and gone afterwards."""
         with ExitStack() as stack:
             fixture = cluster.Fixture(place=cluster.memory())
             stack.callback(fixture.stop)
             self.api, self.node = real_node(fixture.start(), stack)
-            self._offer()
+            self._offer(slo)
             self._start_agent(stack)
             groups = {name: self._online_pod(name, cpu) for name, cpu in ONLINE.items()}
             stack.callback(processes.kill_group, self._start(groups["web"], self.service.web_command()))
             _until("the web server does not answer", lambda: show.serves(self.service.port))
             found = self.node.run(offline) if offline else []
-            _until("an offline pod is not idle", lambda: all(self._is_idle(pod["metadata"]["uid"]) for pod in found))
+            if slo is UP:
+                _until("an offline pod is not idle", lambda: all(self._is_idle(pod["metadata"]["uid"]) for pod in found))
             time.sleep(show.SETTLE_S)
             return self._load(groups["load"], self.service.load_command(rate, length_s, seed))
 
-    def _offer(self) -> None:
+    def _offer(self, slo: dict) -> None:
         """As a manager does: the objects of the node, and what it sells."""
         colocation.must(self.api.request("POST", colocation.NODESLOS, {
-            "apiVersion": "slo.koordinator.sh/v1alpha1", "kind": "NodeSLO", "metadata": {"name": self.node.name}, "spec": SLO,
+            "apiVersion": "slo.koordinator.sh/v1alpha1", "kind": "NodeSLO", "metadata": {"name": self.node.name}, "spec": slo,
         }))
         amounts = {"kubernetes.io/batch-cpu": "8000", "kubernetes.io/batch-memory": "8Gi"}
         status = {"status": {"capacity": amounts, "allocatable": amounts}}

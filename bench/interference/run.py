@@ -18,7 +18,7 @@ nothing), `each_idle` (below it each process's own group is idle, which is all t
 `tidemark` (the tasks of `tidemark up` as it is: offline work runs last, no quota), `tidemark_sold` (a third of them, and as `./dev up` has it, of the class that takes what is free, the others as jobs that are sold what is
 idle: some wait in the queue), `tidemark_quota` (as the first, held by a quota to a line of 98 %), `tidemark_line_70` and so on (as `tidemark_sold`, held to that line). Neighbours of other kinds in the same mix as `tidemark_sold`: `tidemark_memory` (each streams through 48 MiB of memory),
 `tidemark_disk` (each writes a file of 256 MiB again and again, through the page cache), `tidemark_fork` (each starts one short process after the other, as a build does). On a cluster's
-node (kubelet_node.py): `kubelet` (kubelet, containerd, API server and agent, no offline work) and `tidemark_kubelet` (the same with the mix of `tidemark_sold` in pods). TIDEMARK_BENCH_COLUMNS names some of them, TIDEMARK_BENCH_ROUNDS fewer rounds; TIDEMARK_BENCH_TRACE=1 shows what online threads wait for (waits.py). Another process on the machine spoils it all, and so
+node (kubelet_node.py): `kubelet` (kubelet, containerd, API server and agent, no offline work) and `tidemark_kubelet` (the same with the mix of `tidemark_sold` in pods), `tidemark_kubelet_chart` (with the settings that the chart installs). TIDEMARK_BENCH_COLUMNS names some of them, TIDEMARK_BENCH_ROUNDS fewer rounds; TIDEMARK_BENCH_TRACE=1 shows what online threads wait for (waits.py). Another process on the machine spoils it all, and so
 does a busy host of a virtual machine: a column of which more than STOLEN_MAX was stolen is measured again, up to TRIES times in all, and the one with the least stolen counts.
 """
 
@@ -35,6 +35,7 @@ from contextlib import ExitStack, nullcontext
 from pathlib import Path
 
 from bench.harness import figure
+from bench.interference import kubelet_node
 from bench.interference.kubelet_node import KubeletNode, offline_pods
 from bench.interference.waits import Tracer
 from driver import build, processes
@@ -118,6 +119,7 @@ class Bench:
             **{f"tidemark_line_{line}": lambda seed, line=line: self.on_tidemark(seed, line, show.sold_and_free) for line in LINES},
             "kubelet": lambda seed: self.on_kubelet(seed, []),
             "tidemark_kubelet": lambda seed: self.on_kubelet(seed, offline_pods(self.cores)),
+            "tidemark_kubelet_chart": lambda seed: self.on_kubelet(seed, offline_pods(self.cores), kubelet_node.CHART),
         }
         if missing := [name for name in ONLY if name not in found]:
             raise Failed(f"TIDEMARK_BENCH_COLUMNS: no column `{missing[0]}`; there are {', '.join(found)}")
@@ -144,8 +146,8 @@ class Bench:
         shutil.rmtree(data)
         return found
 
-    def on_kubelet(self, seed: int, offline: list[pods.Work]) -> Measured:
-        return KubeletNode(self.tidemark, self.service).measure(self.rate, SECONDS, seed, offline)
+    def on_kubelet(self, seed: int, offline: list[pods.Work], slo: dict = kubelet_node.UP) -> Measured:
+        return KubeletNode(self.tidemark, self.service).measure(self.rate, SECONDS, seed, offline, slo)
 
 
 def not_half(busy: float) -> Failed:
