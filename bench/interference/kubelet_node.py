@@ -5,10 +5,11 @@ divides CPU by groups, so this is as if they ran in the pod. All of it uses the 
 """
 
 import os
+import secrets
 import subprocess
 import tempfile
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from bench.harness import real_node, start_agent
@@ -50,11 +51,14 @@ class KubeletNode:
     def measure(self, rate: float, length_s: float, seed: int, offline: list[pods.Work], slo: dict) -> Measured:
         """With a node that is started for this and gone afterwards."""
         with ExitStack() as stack:
-            fixture = cluster.Fixture(place=cluster.memory())
-            stack.callback(fixture.stop)
-            self.api, self.node = real_node(fixture.start(), stack)
+            with _in_system_group(stack):
+                fixture = cluster.Fixture(place=cluster.memory())
+                stack.callback(fixture.stop)
+                self.api, self.node = real_node(fixture.start(), stack)
+                self._start_agent(stack)
             self._offer(slo)
-            self._start_agent(stack)
+            for group in _with_shares(self.node.cgroup):  # the kubelet's groups are below it; on a node they are at the top, with these
+                (group / "cpu.shares").write_text(str(1024 * os.cpu_count()))
             groups = {name: self._online_pod(name, cpu) for name, cpu in ONLINE.items()}
             stack.callback(processes.kill_group, self._start(groups["web"], self.service.web_command()))
             _until("the web server does not answer", lambda: show.serves(self.service.port))
@@ -113,6 +117,26 @@ class KubeletNode:
                 processes.kill_group(child)
             output.seek(0)
             return measure.read(output.read(), watch)
+
+
+def _with_shares(path: str) -> list[Path]:
+    return [group for group in cgroups.there(path) if (group / "cpu.shares").exists()]
+
+
+@contextmanager
+def _in_system_group(stack: ExitStack):
+    """What starts in it shares one group of 1024 shares, as the daemons of a node do in systemd's system.slice."""
+    name = f"tidemark-test-{secrets.token_hex(4)}"
+    stack.callback(cgroups.remove, name)  # when all that starts in it has gone
+    cgroups.make(name)
+    before = [group for group in cgroups.hierarchies() if (group / "cpu.shares").exists()]
+    try:
+        for group in _with_shares(name):
+            (group / "cgroup.procs").write_text(str(os.getpid()))
+        yield
+    finally:
+        for group in before:
+            (group / "cgroup.procs").write_text(str(os.getpid()))
 
 
 def _until(what_not: str, question):
