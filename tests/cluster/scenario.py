@@ -318,8 +318,8 @@ class Scenario:
         elif verb == "annotation":
             key, text = rest
             self.wait(lambda: self.annotation(node, key) == (None if text == "-" else text), lambda: f"{self.annotation(node, key)}\n{explain(node).stdout}")
-        elif verb == "gives":
-            wanted = [] if rest[1] == "nothing" else [(rest[1], int(rest[2]), int(rest[4]))]
+        elif verb == "returns":
+            wanted = [] if rest[0] == "nothing" else [(rest[0], int(rest[1]), int(rest[3]))]
             self.wait(lambda: self.returns(node) == wanted, lambda: f"{self.returns(node)}\n{explain(node).stdout}")
         elif verb == "may":
             self.wait(lambda: self.granted(node) == int(rest[1]), lambda: self.granted(node))

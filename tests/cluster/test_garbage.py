@@ -114,6 +114,8 @@ NOT_SPOILT = {
     "koordinator.sh/networkQOS", "koordinator.sh/oom-score-adj", "koordinator.sh/oom-score-adj-spec", "node.koordinator.sh/resctrl",
     "tidemark.io/business", "tidemark.io/user", "tidemark.io/infrastructure", "tidemark.io/progress", "tidemark.io/held-bytes",
     "tidemark.io/queued-again", "tidemark.io/queued-again-pods",  # of Jobs of `tidemark up`: cli/local/tasks_test.cc; the other one has uids, and any text may be one
+    # Of Leases, for the console: model/annotations_test.cc; the third is the name of the Lease's holder.
+    "tidemark.io/yarn-managers", "tidemark.io/queues", "tidemark.io/annotated-by",
     # Of nodes, for the agent: agent/report/node_size_test.cc and agent/protect/node_facts_test.cc.
     "node.koordinator.sh/raw-allocatable", "node.koordinator.sh/system-qos-resource",
 }
