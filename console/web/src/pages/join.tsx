@@ -1,10 +1,10 @@
 // Join and leave: nodes whose agent never reported, nodes that are only observed, nodes that sell, and nodes that drain
 // or are off with what is left on them. Several nodes can be chosen for one order.
 import { signal } from "@preact/signals";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { NodeRow, PoolLabelled, Pools } from "@api";
 import { send, useRead } from "../api";
-import { age, number, t, type Key } from "../i18n";
+import { age, language, number, t, type Key } from "../i18n";
 import { Evictions, NODES_OF_ORDER_MAX, OrderButtons } from "../orders";
 import { Amount, Card, ReportMark, State, Title, Words } from "../parts";
 import { nodePath, poolPath } from "../router";
@@ -236,6 +236,19 @@ function Chosen() {
 export function Join() {
   tick.value;
   const all = nodes.value;
+  const groups = useMemo(
+    () => ({
+      notIn: all.filter((row) => row.report === "missing" && row.state !== "off"),
+      observed: all.filter((row) => row.state === "observe"),
+      leaving: all.filter((row) => row.state === "draining" || row.state === "off"),
+      selling: all.filter((row) => row.state === "on" && row.report !== "missing"),
+    }),
+    [all],
+  );
+  const columns = useMemo(
+    () => ({ joining: joining(), leaving: leaving(), selling: [...common(), ...amounts()] }),
+    [chosen.value, problems.value, summary.value?.readOnly, language.value],
+  );
   const read = (name: string) => summary.value?.sources.some((source) => source.name === name && source.read) ?? false;
   const known = read("nodes") && read("settings");
   return (
@@ -245,10 +258,10 @@ export function Join() {
       <Chosen />
       <PoolDialog />
       <Evictions target={{ scope: "cluster" }} />
-      <Group title={t("notIn")} help={t("notInHelp")} rows={all.filter((row) => row.report === "missing" && row.state !== "off")} columns={joining()} known={read("nodes") && read("nodeMetrics")} />
-      <Group title={t("observed")} help={t("observedHelp")} rows={all.filter((row) => row.state === "observe")} columns={joining()} known={known} />
-      <Group title={t("leaving")} help={t("leavingHelp")} rows={all.filter((row) => row.state === "draining" || row.state === "off")} columns={leaving()} known={known} />
-      <Group title={t("selling")} help={t("sellingHelp")} rows={all.filter((row) => row.state === "on" && row.report !== "missing")} columns={[...common(), ...amounts()]} known={known} />
+      <Group title={t("notIn")} help={t("notInHelp")} rows={groups.notIn} columns={columns.joining} known={read("nodes") && read("nodeMetrics")} />
+      <Group title={t("observed")} help={t("observedHelp")} rows={groups.observed} columns={columns.joining} known={known} />
+      <Group title={t("leaving")} help={t("leavingHelp")} rows={groups.leaving} columns={columns.leaving} known={known} />
+      <Group title={t("selling")} help={t("sellingHelp")} rows={groups.selling} columns={columns.selling} known={known} />
       <Problems title={t("preflight")} />
     </>
   );

@@ -2,7 +2,7 @@
 import { useMemo, useState } from "preact/hooks";
 import type { Amounts, Finding, History, NodeRow } from "@api";
 import { useRead } from "../api";
-import { age, amount, amountWithUnit, clock, bytes, moment, number, percent, t, type Key, type Resource } from "../i18n";
+import { age, amount, amountWithUnit, clock, bytes, language, moment, number, percent, t, type Key, type Resource } from "../i18n";
 import { NodeMap } from "../map";
 import { Amount, Bar, Card, Choice, Legend, ReportMark, State, Title, Words, rowBar } from "../parts";
 import { Evictions, OrderButtons, useOrderKey, type Target } from "../orders";
@@ -141,17 +141,9 @@ export function Uses({ resource, pool }: { resource: Resource; pool?: string }) 
   );
 }
 
-function Nodes({ resource, setResource }: { resource: Resource; setResource: (next: Resource) => void }) {
-  const view = query.value.get("view") === "table" ? "table" : "map";
-  const text = query.value.get("q") ?? "";
-  const pool = query.value.get("pool") ?? "";
-  const all = nodes.value;
-  const shown = useMemo(
-    () => all.filter((row) => (pool === "" || row.pool === pool) && (text === "" || row.name.includes(text))),
-    [all, pool, text],
-  );
+function nodeColumns(resource: Resource): Column<NodeRow>[] {
   const cpu = resource === "cpu";
-  const columns: Column<NodeRow>[] = [
+  return [
     { key: "name", title: t("node"), value: (row) => row.name, cell: (row) => <a href={nodePath(row.name)}>{row.name}</a> },
     { key: "pool", title: t("pool"), value: (row) => row.pool },
     { key: "state", title: t("state"), value: (row) => row.state, cell: (row) => <State state={row.state} /> },
@@ -166,6 +158,18 @@ function Nodes({ resource, setResource }: { resource: Resource; setResource: (ne
     { key: "tasks", title: t("tasks"), number: true, value: (row) => row.tasks },
     { key: "report", title: t("report"), value: (row) => row.reported, cell: (row) => (row.report === "fresh" ? <span class="nowrap">{age(row.reported)}</span> : <ReportMark report={row.report} />) },
   ];
+}
+
+function Nodes({ resource, setResource }: { resource: Resource; setResource: (next: Resource) => void }) {
+  const view = query.value.get("view") === "table" ? "table" : "map";
+  const text = query.value.get("q") ?? "";
+  const pool = query.value.get("pool") ?? "";
+  const all = nodes.value;
+  const shown = useMemo(
+    () => all.filter((row) => (pool === "" || row.pool === pool) && (text === "" || row.name.includes(text))),
+    [all, pool, text],
+  );
+  const columns = useMemo(() => nodeColumns(resource), [resource, language.value]);
   tick.value;
   return (
     <Card

@@ -1,8 +1,9 @@
 // Offline work: sums by class, the most evicted jobs, and the tasks of one class and phase. A class can be switched off,
 // and a task ended.
+import { useMemo } from "preact/hooks";
 import type { EvictedJob, Offline as OfflineAnswer, Task, TaskClass } from "@api";
 import { useRead } from "../api";
-import { age, amount, moment, number, t, type Key } from "../i18n";
+import { age, amount, language, moment, number, t, type Key } from "../i18n";
 import { ask, type Target } from "../orders";
 import { Amount, Card, Choice, Failure, Title } from "../parts";
 import { query, setQuery } from "../router";
@@ -98,6 +99,7 @@ export function Offline() {
   if (text) wanted.set("q", text);
   const { value, error } = useRead<OfflineAnswer>(`/api/v1/offline?${wanted}`, 3000);
   tick.value;
+  const columns = useMemo(columnsOfTasks, [summary.value?.readOnly, language.value]);
   const since = value?.since == null ? t("unknown") : moment(value.since);
   return (
     <>
@@ -139,7 +141,7 @@ export function Offline() {
             }
           >
             <p class="note count">{t("shown", { n: number(value.tasks.length), total: number(value.total) })}</p>
-            {value.tasks.length > 0 && <Table label={t("tasks")} columns={columnsOfTasks()} rows={value.tasks} rowKey={(task) => `${task.namespace}/${task.name}`} />}
+            {value.tasks.length > 0 && <Table label={t("tasks")} columns={columns} rows={value.tasks} rowKey={(task) => `${task.namespace}/${task.name}`} />}
           </Card>
         </>
       )}

@@ -3,7 +3,7 @@
 import { useMemo, useState } from "preact/hooks";
 import type { Incident, Online as OnlineAnswer, OnlinePod, OnlineWorkload, Unknown } from "@api";
 import { known, useRead } from "../api";
-import { amount, cores, moment, number, percent, t, type Key } from "../i18n";
+import { amount, cores, language, moment, number, percent, t, type Key } from "../i18n";
 import { Amount, Card, Failure, Title } from "../parts";
 import { nodePath, query, setQuery } from "../router";
 import { Table, type Column } from "../table";
@@ -241,6 +241,7 @@ export function Online() {
   const text = query.value.get("q") ?? "";
   const shown = useMemo(() => (value?.workloads ?? []).filter((each) => (business === "" || (each.business ?? "-") === business) && each.name.includes(text)), [value, business, text]);
   const sums = useMemo(() => businesses(value?.workloads ?? []), [value]);
+  const workloadColumns = useMemo(() => columns((name) => setQuery("workload", name)), [language.value]);
   const of: Column<Business>[] = [
     { key: "name", title: t("business"), value: (each) => each.name, cell: (each) => <button type="button" class="link" aria-pressed={business === (each.name || "-")} onClick={() => setQuery("business", business === (each.name || "-") ? "" : each.name || "-")}>{each.name || t("noBusiness")}</button> },
     { key: "workloads", title: t("workloads"), number: true, value: (each) => each.workloads, cell: (each) => number(each.workloads) },
@@ -264,7 +265,7 @@ export function Online() {
             side={<input type="search" aria-label={t("filter")} placeholder={t("filter")} value={text} onInput={(event) => setQuery("q", event.currentTarget.value)} />}
           >
             <p class="note count">{t("shownWorkloads", { n: number(shown.length), total: number(value.workloads.length) })}</p>
-            {shown.length > 0 && <Table label={t("workloads")} columns={columns((name) => setQuery("workload", name))} rows={shown} rowKey={(each) => each.name} sort="cpuUsed" descending />}
+            {shown.length > 0 && <Table label={t("workloads")} columns={workloadColumns} rows={shown} rowKey={(each) => each.name} sort="cpuUsed" descending />}
           </Card>
         </>
       )}

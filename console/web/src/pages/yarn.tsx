@@ -1,8 +1,9 @@
 // YARN's side of the nodes: what it is offered, what its ResourceManager confirmed, what its containers hold; and the
 // state of each ResourceManager.
+import { useMemo } from "preact/hooks";
 import type { Yarn as YarnAnswer, YarnAmount, YarnCluster, YarnManager, YarnNode } from "@api";
 import { useRead } from "../api";
-import { age, amount, number, t, type Key } from "../i18n";
+import { age, amount, language, number, t, type Key } from "../i18n";
 import { Amount, Card, Failure, Title } from "../parts";
 import { NODES_OF_ORDER_MAX, OrderButtons } from "../orders";
 import { nodePath, query, setQuery } from "../router";
@@ -101,7 +102,8 @@ export function Yarn() {
   tick.value;
   const writes = summary.value?.readOnly === false;
   const chosen = query.value.get("cluster");
-  const rows = value?.nodes.filter((each) => chosen === null || each.cluster === chosen) ?? [];
+  const rows = useMemo(() => value?.nodes.filter((each) => chosen === null || each.cluster === chosen) ?? [], [value, chosen]);
+  const columns = useMemo(nodeColumns, [language.value]);
   return (
     <>
       <Title>YARN</Title>
@@ -130,7 +132,7 @@ export function Yarn() {
             >
               <p class="note count">{t("nodesCount", { n: number(rows.length) })}</p>
               {chosen !== null && writes && <p class="note">{t(rows.length <= NODES_OF_ORDER_MAX ? "yarnOrders" : "yarnOrdersMany", { n: number(NODES_OF_ORDER_MAX) })}</p>}
-              <Table label={t("nodes")} columns={nodeColumns()} rows={rows} rowKey={(each) => each.node} sort="node" />
+              <Table label={t("nodes")} columns={columns} rows={rows} rowKey={(each) => each.node} sort="node" />
             </Card>
           )}
         </>
