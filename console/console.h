@@ -1,7 +1,7 @@
 // `tidemark console`: shows a cluster on a web page, and gives orders.
 //
 //   laptop    on loopback, with the rights of a kubeconfig; writes only if `person` is given
-//   cluster   behind TLS and a login; each person writes with the own token
+//   cluster   behind TLS and a login; people write with their own token
 #pragma once
 
 #include <cstdint>

@@ -34,7 +34,7 @@ void declare_gateway(base::Flags& flags, GatewayFlags& gateway) {
   flags.text("gateway", gateway.url, "URL of the Spark gateway whose runs to show").placeholder("URL");
   flags
       .text("gateway-token-file", gateway.token_file,
-            "your token of the gateway; with a certificate each person gives the own token on the page")
+            "your token of the gateway; with a certificate people give their own token on the page")
       .placeholder("FILE");
   flags.text("gateway-ca-file", gateway.ca_file, "authority of the gateway's certificate (default the system's)")
       .placeholder("FILE");
@@ -111,7 +111,7 @@ std::string wrong_form(const ClusterFlags& form, bool writes) {
     return "--oidc-issuer begins with https://";
   if (!tls) return form.oidc.issuer.empty() ? "" : "--oidc-issuer goes only with --tls-cert-file";
   if (form.hosts.empty()) return "--tls-cert-file needs --host, the name under which people open the console";
-  return writes ? "--write is for one person; with --tls-cert-file each person writes with the own token" : "";
+  return writes ? "--write is for one person; with --tls-cert-file people write with their own token" : "";
 }
 
 }  // namespace
@@ -158,7 +158,7 @@ int run_console(const std::vector<std::string>& args) {
     return wrong_use("--gateway-token-file and --gateway-ca-file go only with --gateway", flags);
   }
   if (!form.cert_file.empty() && !gateway.token_file.empty()) {
-    return wrong_use("--gateway-token-file is of one person; with --tls-cert-file each gives the own token", flags);
+    return wrong_use("--gateway-token-file is of one person; with --tls-cert-file people give their own", flags);
   }
 
   options.past = past_files(options.files.journals, std::move(agents));

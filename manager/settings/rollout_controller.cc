@@ -52,13 +52,13 @@ RolloutController::RolloutController(const Shared& shared, const SettingsContext
                                    "Nodes on which an older revision than the newest is in force.")),
       unconfirmed_(shared.metrics.gauge("tidemark_settings_nodes_unconfirmed",
                                         "Nodes that do not carry the hash of the revision in force on them.")),
-      held_(shared.metrics.gauge("tidemark_settings_held", "1 while a roll-out is held.")),
+      held_(shared.metrics.gauge("tidemark_settings_held", "1 while a rollout is paused.")),
       overlapping_(shared.metrics.gauge("tidemark_pool_overlap_nodes",
                                         "Nodes that the selectors of two pools match; the first one has them.")),
       store_errors_(shared.metrics.counter("tidemark_settings_store_errors_total",
                                            "Writes of the stored revisions that failed.")),
       decisions_(shared.metrics.counter("tidemark_settings_rollout_decisions_total",
-                                        "How often the next step of a roll-out was decided.")),
+                                        "How often the next step of a rollout was decided.")),
       scope_(shared.loop) {}
 
 void RolloutController::start() {

@@ -576,7 +576,7 @@ test("pools show their line, and a pool its week and its orders", async () => {
   assert.match(await page.locator(".changes").innerText(), /night \(open\)/);
   const orders = page.locator(".card", { has: page.locator("h2", { hasText: "Orders" }) });
   assert.match(await orders.locator("tbody tr").innerText(), /off\s+web-005\s+1\s+✓ in force\s+unknown\s+until the next order\s+label tidemark.io\/state/);
-  const rollout = page.locator(".card", { has: page.locator("h2", { hasText: "Roll-out of the settings" }) });
+  const rollout = page.locator(".card", { has: page.locator("h2", { hasText: "Rollout of the settings" }) });
   await rollout.getByText(/revision \d+: In force on \d+ of \d+ nodes/).first().waitFor();
   const { nodes, revisions } = await (await fetch(`${origin}/api/v1/settings?pool=web`)).json();
   assert.deepEqual([nodes, revisions.reduce((sum, each) => sum + each.nodes, 0)], [200, 200], "only nodes of the pool are counted");

@@ -94,11 +94,11 @@ function PoolCard({ pool, linked }: { pool: Pool; linked: boolean }) {
         )}
         <div>
           <dt>{t("mode")}</dt>
-          <dd>{pool.mode}</dd>
+          <dd>{t(`mode_${pool.mode}` as Key)}</dd>
         </div>
         <div>
-          <dt>{t("settings")}</dt>
-          <dd>{pool.profile}</dd>
+          <dt>{t("profile")}</dt>
+          <dd>{t(`profile_${pool.profile}` as Key)}</dd>
         </div>
         {pool.calendar && (
           <div>
