@@ -3,7 +3,7 @@
 import { useMemo, useState } from "preact/hooks";
 import type { Incident, Online as OnlineAnswer, OnlinePod, OnlineWorkload, Unknown } from "@api";
 import { known, useRead } from "../api";
-import { amount, cores, language, moment, number, percent, t, type Key } from "../i18n";
+import { amount, cores, duration, language, moment, number, percent, t, type Key } from "../i18n";
 import { Amount, Card, Failure, Title } from "../parts";
 import { nodePath, query, setQuery } from "../router";
 import { Table, type Column } from "../table";
@@ -72,6 +72,12 @@ function HoursTable({ workload }: { workload: OnlineWorkload }) {
       </div>
     </details>
   );
+}
+
+// Pods that use most of their request first. Those without a report are last.
+function mostUsed(pods: OnlinePod[]): OnlinePod[] {
+  const share = (pod: OnlinePod) => (pod.cpuUsed === null ? -1 : pod.cpuUsed / Math.max(1, pod.cpuRequest));
+  return [...pods].sort((a, b) => share(b) - share(a));
 }
 
 const VERDICT_SHAPE: Record<Incident["verdict"], string> = { notOurs: "✓", cannotTell: "?", likely: "◆", ours: "▲" };
@@ -175,7 +181,7 @@ function Workload({ name }: { name: string }) {
           <p class="note">{workload.hoursSeen === 0 ? t("hoursUnknown") : t("hoursSeen", { n: number(workload.hoursSeen) })}</p>
           {workload.hoursSeen > 0 && <HoursTable workload={workload} />}
           <h3>{t("podsOf", { n: number(workload.members.length) })}</h3>
-          <p class="note">{t("incidentHelp")}</p>
+          <p class="note">{t("podsOrder")} {t("incidentHelp")}</p>
           <div class="table" tabIndex={0} role="group" aria-label={t("podsOf", { n: number(workload.members.length) })}>
             <table>
               <thead>
@@ -191,7 +197,7 @@ function Workload({ name }: { name: string }) {
                 </tr>
               </thead>
               <tbody>
-                {workload.members.slice(0, PODS_SHOWN).map((pod) => (
+                {mostUsed(workload.members).slice(0, PODS_SHOWN).map((pod) => (
                   <Pod key={pod.name} pod={pod} open={open === pod.name} toggle={() => setOpen(open === pod.name ? "" : pod.name)} />
                 ))}
               </tbody>
@@ -253,7 +259,7 @@ export function Online() {
     <>
       <Title>{t("onlineTitle")}</Title>
       {error && !value && <Failure error={error} />}
-      {error && value && <p class="note" role="status">{t("lost", { age: number((Date.now() - at) / 1000) + " s" })}</p>}
+      {error && value && <p class="note" role="status">{t("lost", { age: duration((Date.now() - at) / 1000) })}</p>}
       {!value && !error && <p class="note">{t("loading")}</p>}
       {value?.notes.map((note) => <p key={note} class="note">{note}</p>)}
       {chosen && <Workload key={chosen} name={chosen} />}
