@@ -440,6 +440,7 @@ describe("a rollout", () => {
     await dialog(page).getByRole("button", { name: "Close" }).click();
     await page.locator("dt", { hasText: "Paused" }).waitFor();
     await screenshot(page, "paused");
+    await page.goto(new URL("pools/canary", CONSOLE).href); // the page of a pool has the buttons as well
     await page.getByRole("button", { name: "Resume…" }).click();
     await dialog(page).getByRole("checkbox", { name: /At once/ }).check();
     await dialog(page).getByRole("textbox", { name: /Reason/ }).fill("it is fine");

@@ -11,6 +11,7 @@ import { Plot } from "../plot";
 import { nodePath, poolPath } from "../router";
 import { summary } from "../store";
 import { Table, type Column } from "../table";
+import { RolloutButtons } from "./settings";
 
 function LineText({ line }: { line: Line }) {
   return (
@@ -259,7 +260,15 @@ function Rollout({ pool }: { pool: string }) {
   const { rollout } = value ?? { rollout: null };
   const run = value?.revisions.filter((each) => each.nodes > 0) ?? [];
   return (
-    <Card title={t("poolRollout")} side={<a href="/settings">{t("settings")}</a>}>
+    <Card
+      title={t("poolRollout")}
+      side={
+        <div class="tools">
+          <RolloutButtons rollout={rollout} />
+          <a href="/settings">{t("settings")}</a>
+        </div>
+      }
+    >
       {error && !value && <Failure error={error} />}
       {value && run.length === 0 && <p class="note">{t("noRevisions")}</p>}
       {run.map((each) => (

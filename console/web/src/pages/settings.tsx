@@ -155,26 +155,34 @@ function resume() {
   };
 }
 
+// Pause a rollout under way, or resume it.
+export function RolloutButtons({ rollout }: { rollout: SettingsNow["rollout"] }) {
+  if (summary.value?.readOnly !== false || !rollout) return null;
+  const paused = rollout.pausedSince != null;
+  if (!paused && rollout.phase === "settled") return null;
+  return (
+    <>
+      <button type="button" class="order" onClick={paused ? resume : pause}>
+        {t(paused ? "resumeRollout" : "pauseRollout")}
+      </button>
+      {!paused && (
+        <button type="button" class="order" onClick={resume}>
+          {t("resumeRollout")}
+        </button>
+      )}
+    </>
+  );
+}
+
 export function Settings() {
   const { value, error } = useRead<SettingsNow>("/api/v1/settings", 5000);
   const { edit, failure, written, button, close, done } = useEdit(null);
   const writes = summary.value?.readOnly === false;
   tick.value;
-  const paused = value?.rollout?.pausedSince != null;
-  const moving = paused || (value?.rollout != null && value.rollout.phase !== "settled");
   const buttons = writes && value && (
     <div class="orders" role="group" aria-label={t("settings")}>
       {button}
-      {moving && (
-        <button type="button" class="order" onClick={paused ? resume : pause}>
-          {t(paused ? "resumeRollout" : "pauseRollout")}
-        </button>
-      )}
-      {moving && !paused && (
-        <button type="button" class="order" onClick={resume}>
-          {t("resumeRollout")}
-        </button>
-      )}
+      <RolloutButtons rollout={value.rollout} />
     </div>
   );
   const names = ["now", ...(value?.revisions.map((each) => String(each.number)) ?? [])];
