@@ -128,6 +128,31 @@ describe("the page Now", () => {
     await close(page);
   });
 
+  test("reads a value of the chart by arrow keys, by the mouse and in a table", async () => {
+    const page = await open("/");
+    await ready(page);
+    await page.locator(".uplot canvas").waitFor();
+    const chart = page.getByRole("slider", { name: "Use in the last hour" });
+    const line = page.locator(".hour .map-detail");
+    await chart.focus();
+    await page.keyboard.press("ArrowLeft"); // the latest point
+    const latest = await line.innerText();
+    const [, time, online] = latest.match(/^([\d:]+) · Offline .* cores · Online ([\d.,]+) cores · Water line .* cores$/);
+    assert.equal(await chart.getAttribute("aria-valuetext"), latest);
+    const { cpu } = await (await fetch(`${origin}/api/v1/history`)).json();
+    assert.ok(cpu.online.some((each) => Math.abs(each / 1000 - Number(online.replace(",", ""))) < 1), `${online} of ${cpu.online}`);
+    await page.keyboard.press("ArrowLeft");
+    await line.filter({ hasNotText: time }).waitFor();
+    await page.locator(".hour summary").click();
+    assert.match(await page.locator(".hour tbody tr", { hasText: time }).innerText(), new RegExp(`${time}\\s.*${online} cores`));
+    const box = await page.locator(".hour .u-over").boundingBox();
+    await page.mouse.move(box.x + box.width - 2, box.y + 20);
+    await line.filter({ hasNotText: "Point at" }).waitFor();
+    await page.mouse.move(0, 0);
+    await line.filter({ hasText: "Point at" }).waitFor();
+    await close(page);
+  });
+
   test("reaches everything by Tab and shows where the focus is", async () => {
     const page = await open("/");
     await ready(page);

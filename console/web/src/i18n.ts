@@ -113,6 +113,9 @@ const en = {
   classOffHelp: "No node sells to this class any more. Running tasks continue.",
   onlineServices: "Online services",
   spark: "Spark",
+  asTable: "As a table",
+  time: "Time",
+  plotHelp: "Point at the chart, or use the arrow keys on it, to read its values.",
   poolDay: "The last day",
   poolDayEmpty: "The first points appear within two minutes.",
 };
@@ -227,6 +230,9 @@ const zh: Record<keyof typeof en, string> = {
   classOffHelp: "所有节点不再向该类别售卖。正在运行的任务继续。",
   onlineServices: "在线服务",
   spark: "Spark",
+  asTable: "以表格显示",
+  time: "时间",
+  plotHelp: "指向图表，或在图表上使用方向键，即可读取数值。",
   poolDay: "最近一天",
   poolDayEmpty: "两分钟内出现第一批数据。",
 };
@@ -318,8 +324,8 @@ export function age(since: number | null | undefined): string {
   return t("ago", { age: duration(serverNow() - since) });
 }
 
-export function clock(seconds: number): string {
-  return new Intl.DateTimeFormat(locale.value, { hour: "2-digit", minute: "2-digit" }).format(new Date(seconds * 1000));
+export function clock(seconds: number, withSeconds = false): string {
+  return new Intl.DateTimeFormat(locale.value, { hour: "2-digit", minute: "2-digit", ...(withSeconds ? { second: "2-digit" } : {}) }).format(new Date(seconds * 1000));
 }
 export function inZone(zone: string, seconds: number, format: Intl.DateTimeFormatOptions): string {
   return new Intl.DateTimeFormat(locale.value, { ...format, timeZone: zone }).format(new Date(seconds * 1000));

@@ -2,7 +2,7 @@
 import { useMemo } from "preact/hooks";
 import type { CalendarEntry, CalendarSpan, CalendarWeek, Pools, SettingsNow } from "@api";
 import { useRead } from "../api";
-import { duration, number, t, type Key } from "../i18n";
+import { duration, language, number, t, type Key } from "../i18n";
 import { Card, Failure, Title } from "../parts";
 import { Plot } from "../plot";
 import { query, setQuery } from "../router";
@@ -48,23 +48,14 @@ function Week({ week }: { week: CalendarWeek }) {
       { label: t("cpuSell"), colour: "var(--offline)", fill: "var(--offline-soft)", values: week.cpuSell },
       { label: t("cpu"), colour: "var(--water)", values: week.cpu },
     ],
-    [week],
+    [week, language.value],
   );
   return (
     <>
       <Card title={`${dayIn(week.zone, week.from)} – ${dayIn(week.zone, week.to - 1)}`} side={<span class="note">{week.zone}</span>}>
         <WeekStrip week={week} />
       </Card>
-      <Card
-        title={t("waterLine")}
-        side={
-          <p class="states">
-            <span><span class="swatch swatch-line" aria-hidden="true" /> {t("cpu")}</span>
-            <span><span class="swatch swatch-offline" aria-hidden="true" /> {t("cpuSell")}</span>
-            <span><span class="swatch swatch-dashed" aria-hidden="true" /> {t("memory")}</span>
-          </p>
-        }
-      >
+      <Card title={t("waterLine")}>
         <Plot label={t("waterLine")} at={week.at} series={series} height={180} max={100} days zone={week.zone} format={(each) => `${each} %`} />
         <details>
           <summary>{t("changes")}</summary>

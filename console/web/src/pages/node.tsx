@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { NodeDetail, NodeRecord, NodeRecords, Task, Unknown, Yarn, YarnContainer, YarnHeld, YarnOfNode } from "@api";
 import { known, useRead, type Loaded } from "../api";
-import { age, amount, amountWithUnit, duration, moment, number, percent, serverNow, t, type Key, type Resource } from "../i18n";
+import { age, amount, amountWithUnit, duration, language, moment, number, percent, serverNow, t, type Key, type Resource } from "../i18n";
 import { TaskLimits } from "../limits";
 import { Evictions, OrderButtons, useOrderKey, type Target } from "../orders";
 import { Amount, Bar, Card, Choice, Failure, Legend, ReportMark, State, Title, Words, rowBar } from "../parts";
@@ -314,7 +314,7 @@ function RecordCard({ record }: { record: Loaded<NodeRecords | Unknown> }) {
       { label: t("offlineUse"), colour: "var(--offline)", fill: "var(--offline-soft)", values: column((record) => record.offline) },
       { label: t("recordLimit"), colour: "var(--water)", dashed: true, values: column((record) => record.limit) },
     ];
-  }, [answer]);
+  }, [answer, language.value]);
   const held = new Map<string, number>();
   for (const record of records) {
     for (const task of record.tasks) {
@@ -329,7 +329,7 @@ function RecordCard({ record }: { record: Loaded<NodeRecords | Unknown> }) {
       {value && records.length < 2 && <p class="note">{t("recordEmpty")}</p>}
       {records.length >= 2 && (
         <>
-          <Plot label={t("record")} at={records.map((record) => record.at)} series={series} height={200} max={records.at(-1)!.cpus} format={(each) => number(each)} />
+          <Plot label={t("record")} at={records.map((record) => record.at)} series={series} height={200} max={records.at(-1)!.cpus} format={(each) => number(each)} amount={(each) => amountWithUnit("cpu", each * 1000)} />
           <p class="note">{t("recordKey")}</p>
           <h3>{t("recordHeld")}</h3>
           {held.size === 0 ? <p class="note">{t("none")}</p> : (

@@ -118,12 +118,12 @@ export function Uses({ resource, pool }: { resource: Resource; pool?: string }) 
       return online === null || offline === null || offline === undefined ? null : (online + offline) / scale;
     });
     return [
-      { label: t("offlineUse"), colour: "var(--offline)", fill: "var(--offline-soft)", values: total },
+      { label: t("offlineUse"), colour: "var(--offline)", fill: "var(--offline-soft)", values: total, own: of.offline.map((each) => (each === null ? null : each / scale)) },
       { label: t("online"), colour: "var(--online)", fill: "var(--online-soft)", values: of.online.map((each) => (each === null ? null : each / scale)) },
       { label: t("waterLine"), colour: "var(--water)", dashed: true, values: of.line.map((each) => (each === null ? null : each / scale)) },
       ...(pool === undefined ? [] : [{ label: t("sold"), colour: "var(--bad)", values: of.sold.map((each) => (each === null ? null : each / scale)) }]),
     ];
-  }, [value, resource, pool]);
+  }, [value, resource, pool, language.value]);
   if (!value || value.at.length < 2) return <p class="note empty-plot">{t(pool === undefined ? "historyEmpty" : "poolDayEmpty")}</p>;
   const capacity = value[resource].capacity.at(-1) ?? 0;
   return (
@@ -135,6 +135,7 @@ export function Uses({ resource, pool }: { resource: Resource; pool?: string }) 
         height={260}
         max={resource === "cpu" ? capacity / 1000 : capacity}
         format={(each) => (each === 0 ? "0" : resource === "cpu" ? number(each, each < 10 && !Number.isInteger(each) ? 1 : 0) : bytes(each))}
+        amount={(each) => amountWithUnit(resource, resource === "cpu" ? each * 1000 : each)}
       />
       <p class="note">{t("historyStart", { time: clock(value.at[0]!) })}</p>
     </>

@@ -47,8 +47,8 @@ function Hours({ workload, large }: { workload: OnlineWorkload; large?: boolean 
 function HoursTable({ workload }: { workload: OnlineWorkload }) {
   return (
     <details>
-      <summary>{t("hoursTable")}</summary>
-      <div class="table" tabIndex={0} role="group" aria-label={t("hoursTable")}>
+      <summary>{t("asTable")}</summary>
+      <div class="table" tabIndex={0} role="group" aria-label={t("asTable")}>
         <table>
           <thead>
             <tr>

@@ -3,7 +3,7 @@ import { useMemo, useState } from "preact/hooks";
 import type { Budgets, Line, OverrideReport, Pool, PoolDetail, PoolOrder, Pools as PoolsAnswer, SettingsNow } from "@api";
 import { useRead } from "../api";
 import { change } from "../change";
-import { age, amount, amountWithUnit, moment, number, percent, t, type Key, type Resource } from "../i18n";
+import { age, amount, amountWithUnit, language, moment, number, percent, t, type Key, type Resource } from "../i18n";
 import { Uses } from "./now";
 import { Bar, Card, Choice, Failure, State, Title } from "../parts";
 import { Evictions, OrderButtons, useOrderKey, type Target } from "../orders";
@@ -190,15 +190,7 @@ function Day({ pool }: { pool: string }) {
     <Card
       title={t("poolDay")}
       side={
-        <div class="tools">
-          <p class="states">
-            <span><span class="swatch swatch-online" aria-hidden="true" /> {t("online")}</span>
-            <span><span class="swatch swatch-offline" aria-hidden="true" /> {t("offlineUse")}</span>
-            <span><span class="swatch swatch-sold" aria-hidden="true" /> {t("sold")}</span>
-            <span><span class="swatch swatch-dashed" aria-hidden="true" /> {t("waterLine")}</span>
-          </p>
-          <Choice label={t("resource")} value={resource} onChange={setResource} options={[{ value: "cpu", text: t("cpu") }, { value: "memory", text: t("memory") }]} />
-        </div>
+        <Choice label={t("resource")} value={resource} onChange={setResource} options={[{ value: "cpu", text: t("cpu") }, { value: "memory", text: t("memory") }]} />
       }
     >
       <Uses resource={resource} pool={pool} />
@@ -357,7 +349,7 @@ export function PoolPage({ name }: { name: string }) {
             { label: t("cpu"), colour: "var(--water)", fill: "var(--online-soft)", stepped: true, values: week.cpu },
           ]
         : [],
-    [week],
+    [week, language.value],
   );
   return (
     <>
@@ -374,7 +366,7 @@ export function PoolPage({ name }: { name: string }) {
           <PoolCard pool={value.pool} linked={false} />
           <OverrideButtons pool={value.pool} />
           <PoolOrders detail={value} />
-          <Card title={t("week")} side={<p class="states"><span><span class="swatch swatch-line" aria-hidden="true" /> {t("cpu")}</span><span><span class="swatch swatch-dashed" aria-hidden="true" /> {t("memory")}</span></p>}>
+          <Card title={t("week")}>
             {week ? (
               <>
                 <Plot label={t("week")} at={week.at} series={series} height={180} max={100} days format={(each) => `${each} %`} />
