@@ -356,6 +356,32 @@ describe("other pages", () => {
     await close(page);
   });
 
+  test("decisions go back page by page, and between two times", async () => {
+    const page = await open("/decisions?range=all");
+    await page.locator("tbody").waitFor();
+    const read = async (more = "") => (await (await fetch(`${origin}/api/v1/decisions?limit=100${more}`)).json()).decisions;
+    await press(page.getByRole("button", { name: "Older" }));
+    await page.waitForURL(/until=\d+/);
+    assert.equal(await page.evaluate(() => document.activeElement.tagName), "H1");
+    const until = Number(new URL(page.url()).searchParams.get("until"));
+    assert.ok(until <= (await read()).at(-1).at + 1, "not later than the rows before");
+    const older = await read(`&until=${until}`);
+    await page.locator(".count", { hasText: new RegExp(`\\b${older.length} entries`) }).waitFor();
+    await page.getByRole("button", { name: "Newest" }).click();
+    await page.waitForURL((url) => !url.searchParams.has("until"));
+    await page.getByLabel("To", { exact: true }).fill("2001-01-01T00:00:00");
+    await page.getByLabel("To", { exact: true }).blur();
+    await page.locator(".count", { hasText: /^0 entries/ }).waitFor();
+    await page.getByLabel("From", { exact: true }).fill("2001-01-01T00:00:00");
+    await page.getByLabel("To", { exact: true }).fill("");
+    await page.getByLabel("To", { exact: true }).blur();
+    await page.waitForURL((url) => url.searchParams.get("since") > 0 && !url.searchParams.has("until"));
+    await page.locator(".count", { hasText: "100 entries" }).waitFor();
+    await page.getByRole("button", { name: "Hour", exact: true }).click();
+    await page.waitForURL((url) => !url.searchParams.has("since"));
+    await close(page);
+  });
+
   test("settings show who runs which revision and what an edit changed", async () => {
     const page = await open("/settings");
     await page.locator("table:visible").first().waitFor();

@@ -335,3 +335,7 @@ export function moment(seconds: number): string {
     weekday: "short", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit",
   }).format(new Date(seconds * 1000));
 }
+// The value of an input of type datetime-local: in the time of this browser.
+export function localTime(at: number, to: "minute" | "second"): string {
+  return new Date((at - new Date(at * 1000).getTimezoneOffset() * 60) * 1000).toISOString().slice(0, to === "minute" ? 16 : 19);
+}

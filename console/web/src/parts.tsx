@@ -40,7 +40,7 @@ export function Card(props: { title: string; side?: ComponentChildren; class?: s
 
 export function Choice<T extends string>(props: {
   label: string;
-  value: T;
+  value: T | null; // null: none of them
   options: { value: T; text: string }[];
   onChange: (value: T) => void;
 }) {

@@ -2,7 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import type { Decision, Decisions as DecisionsAnswer } from "@api";
 import { useRead } from "../api";
-import { age, amountWithUnit, moment, number, serverNow, t, type Key } from "../i18n";
+import { age, amountWithUnit, localTime, moment, number, serverNow, t, type Key } from "../i18n";
 import { Card, Choice, Failure, Title } from "../parts";
 import { nodePath, query, setQuery } from "../router";
 import { poolNames, tick } from "../store";
@@ -22,7 +22,10 @@ function question(range: Range, limit: number): URLSearchParams {
     if (value) out.set(name, value);
   }
   // Whole minutes: the same question for a while has the same answer.
-  if (RANGES[range] > 0) out.set("since", String(Math.floor((serverNow() - RANGES[range]) / 60) * 60));
+  const since = query.value.get("since") ?? (RANGES[range] > 0 ? String(Math.floor((serverNow() - RANGES[range]) / 60) * 60) : null);
+  const until = query.value.get("until");
+  if (since) out.set("since", since);
+  if (until) out.set("until", until);
   return out;
 }
 
@@ -87,6 +90,55 @@ function Filter({ name }: { name: (typeof FILTERS)[number] }) {
   );
 }
 
+function TimeField({ name, label }: { name: "since" | "until"; label: string }) {
+  const inForce = Number(query.value.get(name));
+  const shown = inForce > 0 ? localTime(inForce, "second") : "";
+  const [typed, setTyped] = useState(shown);
+  useEffect(() => setTyped(shown), [shown]);
+  return (
+    <label class="field">
+      {label}
+      <input
+        type="datetime-local"
+        step="1"
+        value={typed}
+        onInput={(event) => setTyped(event.currentTarget.value)}
+        onChange={(event) => {
+          const at = Date.parse(event.currentTarget.value) / 1000;
+          setQuery(name, Number.isFinite(at) ? String(at) : "");
+        }}
+      />
+    </label>
+  );
+}
+
+// The entries before those that are shown. The last second is shown again: it may have more entries.
+function Paging({ rows, more }: { rows: Decision[]; more: boolean }) {
+  const last = more ? rows.at(-1)!.at : 0;
+  const oneSecond = more && rows[0]!.at === last;
+  const show = (until: string) => {
+    setQuery("until", until);
+    document.querySelector<HTMLElement>("main h1")?.focus(); // the button goes with its rows
+  };
+  return (
+    <>
+      {oneSecond && <p class="note">{t("decisionsOneSecond")}</p>}
+      <div class="tools">
+        {query.value.has("until") && (
+          <button type="button" class="order" onClick={() => show("")}>
+            {t("newest")}
+          </button>
+        )}
+        {more && (
+          <button type="button" class="order" onClick={() => show(String(oneSecond ? last : last + 1))}>
+            {t("older")}
+          </button>
+        )}
+      </div>
+    </>
+  );
+}
+
 export function Decisions() {
   const chosen = query.value.get("range") as Range | "all" | null;
   const range: Range = chosen === null || !(chosen in RANGES) ? (chosen === "all" ? "" : "24h") : (chosen as Range);
@@ -102,8 +154,12 @@ export function Decisions() {
           <div class="tools">
             <Choice
               label={t("range")}
-              value={range}
-              onChange={(next) => setQuery("range", next || "all")}
+              value={query.value.has("since") ? null : range}
+              onChange={(next) => {
+                setQuery("since", "");
+                setQuery("until", "");
+                setQuery("range", next || "all");
+              }}
               options={[{ value: "1h", text: t("lastHourShort") }, { value: "24h", text: t("lastDay") }, { value: "7d", text: t("lastWeek") }, { value: "", text: t("all") }]}
             />
           </div>
@@ -113,6 +169,8 @@ export function Decisions() {
           {FILTERS.map((name) => (
             <Filter key={name} name={name} />
           ))}
+          <TimeField name="since" label={t("from")} />
+          <TimeField name="until" label={t("to")} />
           <datalist id="pool-names">
             {poolNames.value.map((name) => (
               <option key={name} value={name} />
@@ -146,6 +204,7 @@ export function Decisions() {
           {value.decisions.length > 0 && (
             <Table label={t("decisions")} columns={columns()} rows={value.decisions} rowKey={(each) => `${each.at} ${each.source} ${each.by} ${each.object} ${each.action} ${each.after ?? ""} ${each.text}`} sort="at" descending />
           )}
+          <Paging rows={value.decisions} more={value.more && value.decisions.length > 0} />
         </Card>
       )}
     </>

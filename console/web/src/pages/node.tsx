@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { NodeDetail, NodeRecord, NodeRecords, Task, Unknown, Yarn, YarnContainer, YarnHeld, YarnOfNode } from "@api";
 import { known, useRead, type Loaded } from "../api";
-import { age, amount, amountWithUnit, duration, language, moment, number, percent, serverNow, t, type Key, type Resource } from "../i18n";
+import { age, amount, amountWithUnit, duration, language, localTime, moment, number, percent, serverNow, t, type Key, type Resource } from "../i18n";
 import { TaskLimits } from "../limits";
 import { Evictions, OrderButtons, useOrderKey, type Target } from "../orders";
 import { Amount, Bar, Card, Choice, Failure, Legend, ReportMark, State, Title, Words, rowBar } from "../parts";
@@ -131,16 +131,11 @@ const termKeys: Record<string, true> = Object.fromEntries(
 
 const MINUTE = 60;
 
-// The value of an input of type datetime-local: in the time of this browser.
-function localMinute(at: number): string {
-  return new Date((at - new Date(at * 1000).getTimezoneOffset() * MINUTE) * 1000).toISOString().slice(0, 16);
-}
-
 // The minute that is explained; in the address, so that a link shows the same.
 function MinuteChoice({ at }: { at: number | null }) {
   const show = (next: number | null) => setQuery("at", next === null ? "" : String(next));
   const now = Math.floor(serverNow() / MINUTE) * MINUTE;
-  const shown = localMinute(at ?? now);
+  const shown = localTime(at ?? now, "minute");
   const [typed, setTyped] = useState(shown); // the page is drawn anew each second, also while a person types
   useEffect(() => setTyped(shown), [shown]);
   return (
@@ -152,7 +147,7 @@ function MinuteChoice({ at }: { at: number | null }) {
         type="datetime-local"
         aria-label={t("minute")}
         value={typed}
-        max={localMinute(now)}
+        max={localTime(now, "minute")}
         onInput={(event) => setTyped(event.currentTarget.value)}
         onChange={(event) => {
           const chosen = Date.parse(event.currentTarget.value) / 1000;
