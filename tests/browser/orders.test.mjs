@@ -358,6 +358,7 @@ describe("joining", () => {
     await dialog(page).getByLabel("Pool").selectOption("database");
     await dialog(page).getByRole("button", { name: "Next" }).click();
     await dialog(page).getByText('would be in pool "web"').first().waitFor();
+    await dialog(page).getByText("Nothing can be set: 2 of 2 nodes have a problem.").waitFor();
     assert.equal(await dialog(page).getByRole("button", { name: "Set the label" }).isDisabled(), true);
     await dialog(page).getByLabel("Pool").selectOption("night");
     await dialog(page).getByRole("button", { name: "Next" }).click();

@@ -126,6 +126,7 @@ function Group(props: { title: string; help: string; rows: NodeRow[]; columns: C
 
 const labelling = signal<string[] | null>(null); // nodes whose pool the dialog sets
 const POOL_NODES_MAX = 200; // the API takes no more names at once
+const LISTED = 20; // nodes that the dialog names
 
 // First the pool, then what the API server says each node would be in, then the write.
 function PoolForm({ names, close }: { names: string[]; close: () => void }) {
@@ -145,7 +146,8 @@ function PoolForm({ names, close }: { names: string[]; close: () => void }) {
     }
   };
   const over = tried?.dryRun === false;
-  const wrong = tried?.nodes.some((each) => each.problem) ?? false;
+  const wrong = tried?.nodes.filter((each) => each.problem) ?? [];
+  const listed = [...wrong, ...(tried?.nodes.filter((each) => !each.problem) ?? [])]; // a problem is never left off for another node
   return (
     <form
       onSubmit={(event) => {
@@ -167,9 +169,10 @@ function PoolForm({ names, close }: { names: string[]; close: () => void }) {
       </label>
       <div aria-live="polite">
         {over && <p>{t("poolLabelDone")}</p>}
+        {wrong.length > 0 && <p class="failure">{t("poolLabelWrong", { n: number(wrong.length), total: number(listed.length) })}</p>}
         {tried && (
           <ul class="says">
-            {tried.nodes.slice(0, 20).map((each) => (
+            {listed.slice(0, LISTED).map((each) => (
               <li key={each.name}>
                 {each.name}: {each.before} → {each.after}
                 {each.problem && <p class="failure">{each.problem}</p>}
@@ -177,6 +180,7 @@ function PoolForm({ names, close }: { names: string[]; close: () => void }) {
             ))}
           </ul>
         )}
+        {listed.length > LISTED && <p class="note">{t("more", { n: number(listed.length - LISTED) })}</p>}
       </div>
       {error && <p class="failure" role="alert">{error}</p>}
       <div class="buttons">
@@ -184,7 +188,7 @@ function PoolForm({ names, close }: { names: string[]; close: () => void }) {
           {t(over ? "close" : "cancel")}
         </button>
         {!over && (
-          <button type="submit" class="order" disabled={wanted === "" || wrong}>
+          <button type="submit" class="order" disabled={wanted === "" || wrong.length > 0}>
             {t(tried ? "poolLabelSet" : "next")}
           </button>
         )}
@@ -217,9 +221,13 @@ function Chosen() {
       side={
         names.length > 0 && (
           <div class="tools">
-            <button type="button" class="order" disabled={names.length > POOL_NODES_MAX} onClick={() => (labelling.value = names)}>
-              {t("poolLabel")}
-            </button>
+            {names.length > POOL_NODES_MAX ? (
+              <span class="note">{t("poolLabelMany", { n: number(POOL_NODES_MAX) })}</span>
+            ) : (
+              <button type="button" class="order" onClick={() => (labelling.value = names)}>
+                {t("poolLabel")}
+              </button>
+            )}
             <OrderButtons target={{ scope: "node", nodes: names }} />
             <button type="button" class="quiet" onClick={() => (chosen.value = new Set())}>
               {t("clearChoice")}
