@@ -336,6 +336,11 @@ TEST_F(ConsoleTest, ShowsThePlatformWithWhatAgentsReport) {
   EXPECT_EQ(known.text_at("family"), "6.1");
   EXPECT_EQ(known.member("agents")->as_array().at(0).text_at("kernelFiles"),
             "effective: cpu.idle; refused: memory.low");
+  EXPECT_TRUE(unknown.member("lacks")->as_array().empty()) << "no agent reported";
+  EXPECT_EQ(known.member("lacks")->dump(),
+            R"(["cpu.shares","cpu.cfs_quota_us","cpu.bvt_warp_ns","cpu.qos_level","cpuset.cpus",)"
+            R"("memory.limit_in_bytes","memory.min"])")
+      << "the kernel has memory.low, and refuses it";
 }
 
 TEST_F(ConsoleTest, ShowsTheStateOfResourceManagersWhileTheLeaseWithItIsRenewed) {

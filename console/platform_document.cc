@@ -14,6 +14,7 @@
 #include "model/annotations.h"
 #include "model/isolation.h"
 #include "model/names.h"
+#include "policy/protect/knobs.h"
 
 namespace tidemark::console {
 namespace {
@@ -84,6 +85,18 @@ std::string kernel_files_of(std::string_view message) {
   return out;
 }
 
+// Kernel files that agents use, and that no agent of the family found. Empty if none reported the files it found.
+std::vector<std::string> lacking(const KernelFamily& family) {
+  std::vector<std::string> out;
+  if (std::ranges::all_of(family.agents, [](const auto& each) { return each.first.second.empty(); })) return out;
+  for (std::size_t index = 0; index < policy::protect::kKnobs; ++index) {
+    const std::string_view file = to_string(static_cast<policy::protect::Knob>(index));  // in no other file's name
+    const auto names = [&](const auto& each) { return each.first.second.contains(file); };
+    if (std::ranges::none_of(family.agents, names)) out.emplace_back(file);
+  }
+  return out;
+}
+
 std::map<std::string, KernelFamily> families_of(View& view) {
   std::map<std::string, KernelFamily> families;
   for (const auto& [name, row] : view.rows()) {
@@ -129,7 +142,9 @@ void write_families(JsonWriter& json, View& view) {
       seconds_member(json, "changed", group.changed);
       json.end_object();
     }
-    json.end_array().end_object();
+    json.end_array();
+    write_names(json, "lacks", lacking(family));
+    json.end_object();
   }
   json.end_array();
 }

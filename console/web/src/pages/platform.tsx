@@ -164,6 +164,14 @@ function LostFiles({ kernels }: { kernels: KernelFamily[] }) {
   return (
     <Card title={t("lostFiles")}>
       {lost === null && <p class="note">{t("lostFilesOne")}</p>}
+      {lost === null &&
+        kernels
+          .filter((family) => family.lacks.length > 0)
+          .map((family) => (
+            <p key={family.family}>
+              <strong>{family.lacks.join(", ")}</strong> <span class="note">{t("lostFilesLacks", { family: family.family })}</span>
+            </p>
+          ))}
       {lost?.length === 0 && <p class="note">{t("lostFilesNone")}</p>}
       {lost?.map((each) => (
         <p key={each.newer}>
