@@ -258,6 +258,22 @@ describe("other pages", () => {
     await close(page);
   });
 
+  test("the node page shows a reason with ; in it as one text", async () => {
+    const page = await open("/pools");
+    await page.route("**/api/v1/nodes/web-101", async (route) => {
+      const answer = await route.fetch();
+      const json = await answer.json();
+      json.conditions.find(({ type }) => type === "TidemarkIsolation").message = "cpuSuppress: enforce (1 file); oomOrder: off; mark 3; ordered by ann: cpuSuppress; batchLimits: off";
+      await route.fulfill({ response: answer, json });
+    });
+    await page.goto(`${origin}/nodes/web-101`);
+    const said = page.locator(".card", { has: page.locator("h2", { hasText: "What the agent enforces" }) }).locator("li");
+    await said.first().waitFor();
+    assert.deepEqual(await said.allInnerTexts(), ["cpuSuppress: enforce (1 file)", "oomOrder: off", "mark 3", "ordered by ann: cpuSuppress; batchLimits: off"]);
+    await page.unrouteAll({ behavior: "ignoreErrors" });
+    await close(page);
+  });
+
   test("the node page explains a past minute, and says that no record is here", async () => {
     const page = await open("/nodes/web-101");
     await page.locator(".waterfall").waitFor();

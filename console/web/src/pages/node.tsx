@@ -432,9 +432,16 @@ function DoctorCard({ name }: { name: string }) {
           ))}
         </ul>
       )}
-      <p class="note"><Words text={t("doctorPart")} /></p>
+      <p class="note"><Words text={t("doctorPart")} /> <a href="/">{t("doctorAll")}</a></p>
     </Card>
   );
+}
+
+// "cpuSuppress: enforce (1 file); mark 3; ordered by ann: why" → each strategy, the mark, and the rest as one text: the
+// reason of an order may contain "; ".
+function partsOf(message: string): string[] {
+  const first = /^(?:(?:\w+: \w+(?: \(\d+ \w+\))?|mark \d+)(?:; |$))*/.exec(message)![0];
+  return [...first.split("; "), message.slice(first.length)].filter((part) => part !== "");
 }
 
 export function NodePage({ name }: { name: string }) {
@@ -507,7 +514,7 @@ export function NodePage({ name }: { name: string }) {
                   <strong>{isolation.reason}</strong>
                 </p>
                 <ul class="says">
-                  {isolation.message.split(/;\s+/).map((part) => (
+                  {partsOf(isolation.message).map((part) => (
                     <li key={part}>{part}</li>
                   ))}
                 </ul>
