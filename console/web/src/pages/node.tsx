@@ -302,6 +302,7 @@ function RecordCard({ record }: { record: Loaded<NodeRecords | Unknown> }) {
   const { value: answer, error } = record;
   const { value, why } = known<NodeRecords>(answer);
   const records = value?.records ?? [];
+  const at = useMemo(() => records.map((record) => record.at), [answer]);
   const series = useMemo(() => {
     const column = (of: (record: NodeRecord) => number | null) => records.map((record) => { const milli = of(record); return milli === null ? null : milli / 1000; });
     return [
@@ -324,7 +325,7 @@ function RecordCard({ record }: { record: Loaded<NodeRecords | Unknown> }) {
       {value && records.length < 2 && <p class="note">{t("recordEmpty")}</p>}
       {records.length >= 2 && (
         <>
-          <Plot label={t("record")} at={records.map((record) => record.at)} series={series} height={200} max={records.at(-1)!.cpus} format={(each) => number(each)} amount={(each) => amountWithUnit("cpu", each * 1000)} />
+          <Plot label={t("record")} at={at} series={series} height={200} max={records.at(-1)!.cpus} format={(each) => number(each)} amount={(each) => amountWithUnit("cpu", each * 1000)} />
           <p class="note">{t("recordKey")}</p>
           <h3>{t("recordHeld")}</h3>
           {held.size === 0 ? <p class="note">{t("none")}</p> : (
