@@ -34,7 +34,7 @@ struct TopOptions {
   console::ViewOptions view;
   base::Duration interval = std::chrono::seconds(2);
   base::Duration limit = std::chrono::seconds(30);
-  bool once = false, writes = false, json = false;
+  bool once = false, writes = false, read_only = false, json = false;
 };
 
 // One run of the command: the view, and what its screen does.
@@ -111,12 +111,9 @@ class Top {
 
   net::Task<void> off(cli::TopAction action) {
     operate::OrderOptions order;
-    order.scope = action.target.pool ? operate::OrderScope::kPool : operate::OrderScope::kNode;
-    if (action.target.pool) {
-      order.pool = action.target.name;
-    } else {
-      order.nodes = {action.target.name};
-    }
+    order.scope = action.target.scope;
+    if (order.scope == operate::OrderScope::kPool) order.pool = action.target.name;
+    if (order.scope == operate::OrderScope::kNode) order.nodes = {action.target.name};
     order.command.wish = policy::state::Wish::kOff;
     order.command.by = person_name();
     order.command.why = action.reason;
@@ -177,7 +174,8 @@ int run_top(const std::vector<std::string>& args) {
   flags.group("Screen");
   flags.duration("interval", options.interval, kScreenIntervalMin, kScreenIntervalMax, "refresh interval");
   flags.boolean("once", options.once, "show the state once and exit");
-  flags.boolean("write", options.writes, "let the screen order off; default is read-only");
+  flags.boolean("read-only", options.read_only, "order nothing; the default without --write");
+  flags.boolean("write", options.writes, "let the screen order off");
   declare_cluster_flags(flags, options.cluster);
   declare_audit_flags(flags, options.cluster.audit);
   declare_settings_flags(flags, options.view.config_namespace, options.view.config_name);
@@ -188,6 +186,7 @@ int run_top(const std::vector<std::string>& args) {
   base::Flags::Parsed parsed;
   if (auto code = parse_or_exit(flags, args, parsed)) return *code;
   options.json = form.json();
+  if (options.writes && options.read_only) return wrong_use("--write and --read-only exclude each other", flags);
 
   const base::SystemClock clock;
   base::Registry metrics;

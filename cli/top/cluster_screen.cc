@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "cli/local/tasks.h"
 #include "model/node_state.h"
+#include "operate/order_json.h"
 #include "policy/explain/finding_form.h"
 #include "policy/state/order.h"
 
@@ -18,6 +19,7 @@ namespace {
 using base::cat;
 using console::NodeRow;
 using console::Report;
+using operate::OrderScope;
 using policy::explain::Severity;
 
 constexpr std::string_view kUnknown = "?";
@@ -36,6 +38,7 @@ e            explain the chosen node: every term of its offer
 /            filter by a part of the name; Esc removes the filter
 :            command: pool NAME, node NAME, nodes, pools, problems, q
 o            switch the chosen node or pool off; only with --write
+O            switch the whole cluster off; only with --write
 Esc          back
 q            quit
 
@@ -286,11 +289,18 @@ std::string concerned(const ClusterValues& values, const TopTarget& target) {
   std::int64_t nodes = 0;
   std::optional<std::int64_t> tasks = 0;
   for (const NodeRow* row : values.nodes) {
-    if (target.pool ? row->pool != target.name : row->name != target.name) continue;
+    if (target.scope == OrderScope::kPool && row->pool != target.name) continue;
+    if (target.scope == OrderScope::kNode && row->name != target.name) continue;
     ++nodes;
     tasks = tasks && row->tasks ? std::optional(*tasks + *row->tasks) : std::nullopt;
   }
   return cat(nodes, nodes == 1 ? " node, " : " nodes, ", tasks ? cat(*tasks) : std::string(kUnknown), " offline tasks");
+}
+
+std::string question(const ClusterValues& values, const TopTarget& target) {
+  const bool all = target.scope == OrderScope::kCluster;
+  return cat("off ", operate::scope_word(target.scope), all ? "" : cat(" ", target.name), " (",
+             concerned(values, target), "); type ", all ? target.name : "the name", ": ");
 }
 
 std::string footer(const ClusterValues& values, const TopState& state) {
@@ -300,8 +310,7 @@ std::string footer(const ClusterValues& values, const TopState& state) {
     case TopPrompt::kCommand:
       return cat(":", state.typed, "_");
     case TopPrompt::kConfirm:
-      return cat("off ", state.off.pool ? "pool " : "node ", state.off.name, " (", concerned(values, state.off),
-                 "); type the name: ", state.typed, "_");
+      return cat(question(values, state.off), state.typed, "_");
     case TopPrompt::kReason:
       return cat("reason: ", state.typed, "_");
     case TopPrompt::kNone:
@@ -326,7 +335,8 @@ void go(TopState& state, TopPage list) {
 // The node or pool that is chosen; nullopt: there is none, or the list is that of problems.
 std::optional<TopTarget> target_of(const List& list, const TopState& state) {
   if (state.page == TopPage::kText || state.list == TopPage::kProblems || list.rows.empty()) return std::nullopt;
-  return TopTarget{state.list == TopPage::kPools, list.rows[chosen_row(list, state)].name};
+  return TopTarget{state.list == TopPage::kPools ? OrderScope::kPool : OrderScope::kNode,
+                   list.rows[chosen_row(list, state)].name};
 }
 
 void choose(TopState& state, const List& list, std::size_t row) {
@@ -364,7 +374,7 @@ std::string problem_text(const TopProblem& problem) {
 TopAction open(TopState& state, const ClusterValues& values, const List& list) {
   if (state.page == TopPage::kText || list.rows.empty()) return {};
   const std::string name = list.rows[chosen_row(list, state)].name;
-  if (state.list == TopPage::kNodes) return {TopAction::Kind::kExplain, {false, name}, {}};
+  if (state.list == TopPage::kNodes) return {TopAction::Kind::kExplain, {OrderScope::kNode, name}, {}};
   if (state.list == TopPage::kPools) {
     state.pool = name;
     state.filter.clear();
@@ -383,7 +393,7 @@ TopAction explain(TopState& state, const ClusterValues& values, const List& list
     state.message = "choose a node or a pool";
     return {};
   }
-  if (!target->pool) return {TopAction::Kind::kExplain, *target, {}};
+  if (target->scope == OrderScope::kNode) return {TopAction::Kind::kExplain, *target, {}};
   const auto pool = std::ranges::find(values.pools, target->name, &TopPool::name);
   if (pool != values.pools.end()) {
     show_text(state, cat("water line of pool ", pool->name),
@@ -409,7 +419,7 @@ TopAction run_command(TopState& state, const ClusterValues& values, std::string_
     state.filter.clear();
     go(state, TopPage::kNodes);
   } else if (word == "node" && std::ranges::find(values.nodes, name, &NodeRow::name) != values.nodes.end()) {
-    return {TopAction::Kind::kExplain, {false, name}, {}};
+    return {TopAction::Kind::kExplain, {OrderScope::kNode, name}, {}};
   } else if (word == "pool" || word == "node") {
     state.message = cat("there is no ", word, " ", base::in_quotes(name));
   } else if (!word.empty()) {
@@ -459,14 +469,13 @@ TopAction type(TopState& state, const ClusterValues& values, const Key& key) {
   return {};
 }
 
-void ask_off(TopState& state, const ClusterValues& values, const List& list) {
-  const auto target = target_of(list, state);
+void ask_off(TopState& state, const ClusterValues& values, std::optional<TopTarget> target) {
   if (!values.writes) {
     state.message = "read-only; start with --write to give orders";
   } else if (!target) {
     state.message = "choose a node or a pool";
   } else {
-    state.off = *target;
+    state.off = *std::move(target);
     begin(state, TopPrompt::kConfirm);
   }
 }
@@ -529,7 +538,9 @@ TopAction press(TopState& state, const ClusterValues& values, const Key& key) {
   if (typed == "?") show_text(state, "keys", kHelp);
   if (typed == "/" && state.page != TopPage::kText) begin(state, TopPrompt::kFilter, state.filter);
   if (typed == ":") begin(state, TopPrompt::kCommand);
-  if (typed == "o") ask_off(state, values, list);
+  if (typed == "o") ask_off(state, values, target_of(list, state));
+  if (typed == "O")
+    ask_off(state, values, TopTarget{OrderScope::kCluster, std::string(operate::scope_word(OrderScope::kCluster))});
   if (typed == "e") return explain(state, values, list);
   return {};
 }

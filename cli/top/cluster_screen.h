@@ -11,6 +11,7 @@
 
 #include "cli/screen.h"
 #include "cli/top/cluster_values.h"
+#include "operate/order.h"
 
 namespace tidemark::cli {
 
@@ -21,8 +22,8 @@ enum class TopPrompt : std::uint8_t { kNone, kFilter, kCommand, kConfirm, kReaso
 
 // What an order of the screen is about.
 struct TopTarget {
-  bool pool = false;  // else a node
-  std::string name;
+  operate::OrderScope scope = operate::OrderScope::kNode;
+  std::string name;  // of kCluster "cluster"
   bool operator==(const TopTarget&) const = default;
 };
 

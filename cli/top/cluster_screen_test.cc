@@ -159,14 +159,28 @@ TEST_F(ClusterScreenTest, OffAsksForTheNameAndAReason) {
   EXPECT_TRUE(screen().contains("an order needs a reason"));
   const TopAction action = type("oweb\rkernel update\r");
   EXPECT_EQ(action.kind, TopAction::Kind::kOff);
-  EXPECT_EQ(action.target, (TopTarget{true, "web"}));
+  EXPECT_EQ(action.target, (TopTarget{operate::OrderScope::kPool, "web"}));
   EXPECT_EQ(action.reason, "kernel update");
 }
 
+TEST_F(ClusterScreenTest, OffOfTheClusterAsksForTheWordCluster) {
+  values.writes = true;
+  type("3O");
+  EXPECT_TRUE(screen().contains("off cluster (3 nodes, 3 offline tasks); type cluster: _"));
+  EXPECT_EQ(type("web\r").kind, TopAction::Kind::kNone);
+  EXPECT_TRUE(screen().contains("nothing is ordered: the name is cluster"));
+  const TopAction action = type("Ocluster\rfire\r");
+  EXPECT_EQ(action.kind, TopAction::Kind::kOff);
+  EXPECT_EQ(action.target, (TopTarget{operate::OrderScope::kCluster, "cluster"}));
+  EXPECT_EQ(action.reason, "fire");
+}
+
 TEST_F(ClusterScreenTest, ReadOnlyScreenGivesNoOrder) {
-  type("o");
-  EXPECT_EQ(state.prompt, TopPrompt::kNone);
-  EXPECT_TRUE(screen().contains("read-only; start with --write"));
+  for (const std::string_view key : {"o", "O"}) {
+    type(key);
+    EXPECT_EQ(state.prompt, TopPrompt::kNone);
+    EXPECT_TRUE(screen().contains("read-only; start with --write"));
+  }
 }
 
 TEST_F(ClusterScreenTest, WrongCommandSaysWhatIsWrong) {

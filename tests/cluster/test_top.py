@@ -97,6 +97,34 @@ class Top(WithApi):
         self.assertIsNone(self.label(SECOND))
         self.assertEqual(self.before, self.terminal.settings())
 
+    def test_orders_off_for_the_cluster_after_the_word_cluster_and_a_reason(self):
+        state = f"{colocation.SETTINGS}/tidemark-state"
+        self.addCleanup(self.api.request, "DELETE", state)
+        with self.start("--write") as top:
+            self.wait_row(FIRST, "on")
+            self.press(f"/{FIRST}\rO")  # the filter hides nodes; the order is for all
+            self.wait_row("off cluster", "type cluster")
+            self.press(f"{FIRST}\r")
+            self.wait_row("nothing is ordered")
+            self.press("Ocluster\rfire in the building\r")
+            self.wait_row("2 nodes, 2 marked")
+            self.press("q")
+            self.terminal.read_until(OWN_SCREEN)
+            self.assertEqual(0, top.wait(PATIENCE_S))
+        self.assertEqual(["draining", "draining"], [self.label(FIRST), self.label(SECOND)])
+        self.assertIn("fire in the building", must(self.api.request("GET", state)).get("data", {})["state.json"], "nodes that join inherit it")
+
+    def test_read_only_is_a_flag_and_excludes_write(self):
+        with self.start("--read-only") as top:
+            self.wait_row(FIRST, "on")
+            self.press("O")
+            self.wait_row("read-only; start with --write")
+            self.press("q")
+            self.assertEqual(0, top.wait(PATIENCE_S))
+        done = subprocess.run(self.words("--read-only", "--write"), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S)
+        self.assertEqual((2, ""), (done.returncode, done.stdout))
+        self.assertIn("--write and --read-only exclude each other", done.stderr)
+
     def test_colours_only_without_no_color(self):
         for environment, coloured in (({}, True), ({"NO_COLOR": "1"}, False)):
             with self.subTest(environment), self.start(**environment) as top:
