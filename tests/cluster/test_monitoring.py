@@ -18,7 +18,9 @@ GUIDE = Path(__file__).parents[2] / "docs" / "guide" / "reference" / "metrics.md
 METRIC = re.compile(r"(?<![:\w])(?:tidemark|slo_controller)_[a-z0-9_]+(?![:\w])")
 OF_AGENTS = ("tidemark_agent_", "tidemark_online_", "tidemark_offline_")  # tests/node/test_daemonset.py and test_boards.py read them from agents
 OF_YARN_OPERATORS = "tidemark_yarn_operator_"
+OF_PAGES = ("tidemark_console_", "tidemark_gateway_")
 SITE = "<configuration><property><name>yarn.resourcemanager.hostname</name><value>127.0.0.1</value></property></configuration>"
+CONSOLE = {"console": {"enabled": True, "tlsSecret": "console-tls"}}
 UNITS_OF_PEOPLE = {"tidemark_manager_gain_core_hours_total"}  # the gain of co-location is in core-hours
 
 needs_promtool = unittest.skipUnless(os.environ.get("TIDEMARK_PROMTOOL"), "no promtool: ./dev test cluster extracts it from Debian's package")
@@ -84,18 +86,31 @@ class Rules(unittest.TestCase):
     @chart.needs_helm
     def test_the_chart_ships_the_same_rules_and_boards(self):
         rendered = chart.template({"prometheusRule": {"create": True}, "dashboard": {"create": True}}, "--show-only", "templates/monitoring.yaml")
-        specs = re.findall(r"^kind: PrometheusRule\n.*?^spec:\n(.*?)(?=^---|\Z)", rendered, re.M | re.S)
+        specs = self.specs(rendered)
         self.assertEqual(2, len(specs))
         for spec in specs:
-            done = promtool("check", "rules", "--lint=all", "--lint-fatal", "/dev/stdin", given=re.sub(r"^  ", "", spec, flags=re.M))
+            done = promtool("check", "rules", "--lint=all", "--lint-fatal", "/dev/stdin", given=spec)
             self.assertEqual(0, done.returncode, done.stdout + done.stderr)
         boards = dict(re.findall(r"^  tidemark-(\w+).json: \|\n(.*?)(?=^  tidemark-|^---|\Z)", rendered, re.M | re.S))
         self.assertEqual({file.stem: json.loads(file.read_text()) for file in BOARDS.glob("*.json")}, {name: json.loads(text) for name, text in boards.items()})
 
+    @chart.needs_helm
+    def test_the_chart_ships_alerts_of_the_console_only_with_a_console(self):
+        alerts = re.findall(r"^  - alert: (\w+)$", (MONITORING / "alerts.yaml").read_text(), re.M)
+        of_console = {name for name in alerts if name.startswith("TidemarkConsole")}
+        self.assertEqual(2, len(of_console))
+        for console, wanted in ((CONSOLE, set(alerts)), ({}, set(alerts) - of_console)):
+            rendered = chart.template({"prometheusRule": {"create": True}, **console}, "--show-only", "templates/monitoring.yaml")
+            self.assertEqual(wanted, set(re.findall(r"alert: (\w+)$", self.specs(rendered)[0], re.M)))
+
+    def specs(self, rendered: str) -> list[str]:
+        return [re.sub(r"^  ", "", spec, flags=re.M) for spec in re.findall(r"^kind: PrometheusRule\n.*?^spec:\n(.*?)(?=^---|\Z)", rendered, re.M | re.S)]
+
 
 @chart.needs_helm
 class Scrapes(unittest.TestCase):
-    PROGRAMS = {"agent": {"enabled": True}, "yarnOperator": {"enabled": True, "hadoopConf": {"yarn-site.xml": SITE}}}
+    PROGRAMS = {"agent": {"enabled": True}, "yarnOperator": {"enabled": True, "hadoopConf": {"yarn-site.xml": SITE}}, **CONSOLE,
+                "gateway": {"enabled": True, "tlsSecret": "gateway-tls", "accessSecret": "gateway-access"}}
 
     def rendered(self, scrape: dict) -> str:
         return chart.template({"scrape": scrape, **self.PROGRAMS}, "--show-only", "templates/monitoring.yaml")
@@ -103,13 +118,16 @@ class Scrapes(unittest.TestCase):
     def test_each_operator_gets_its_kind_and_each_page_one_endpoint(self):
         for operator, kind, other in (("prometheus", "PodMonitor", "VMPodScrape"), ("victoria-metrics", "VMPodScrape", "PodMonitor")):
             text = self.rendered({"online": {"create": True, "operator": operator}, "offline": {"create": True, "operator": operator, "interval": "90s"}})
-            self.assertEqual(6, len(re.findall(rf"^kind: {kind}$", text, re.M)), "online and offline, of three programs")
+            self.assertEqual(8, len(re.findall(rf"^kind: {kind}$", text, re.M)), "online and offline, of three programs; console and gateway")
             self.assertNotIn(f"kind: {other}", text)
             endpoints = re.findall(r"^    path: (\S+)\n    interval: (\w+)\n((?:    (?:relabel.*|- .*)\n)+)", text, re.M)
             pages = {path: (re.search(r"targetLabel: page, replacement: (\w+)", more) or [None, ""])[1] for path, _, more in endpoints}
             self.assertEqual(PAGES, pages, "tests/support/prometheus.py scrapes as the chart does")
             self.assertEqual({("/metrics", "30s"), ("/metrics/online", "30s"), ("/metrics/offline", "90s")}, {(path, interval) for path, interval, _ in endpoints})
-            self.assertEqual(3 + 1 + 3, len(endpoints), "only agents have a page of online work")
+            self.assertEqual(5 + 1 + 3, len(endpoints), "only agents have a page of online work")
+            selected = dict(re.findall(r"^  name: (\S+)\n(?:.*\n)*?    matchLabels:\n(?:      .*\n)*?      app.kubernetes.io/component: (\S+)$", text, re.M))
+            of_all = {"manager", "agent", "yarn-operator"}
+            self.assertEqual({f"tidemark-{each}": each for each in of_all | {"console", "gateway"}} | {f"tidemark-{each}-offline": each for each in of_all}, selected)
 
     def test_the_two_configurations_have_labels_of_their_own(self):
         text = self.rendered({"online": {"create": True, "labels": {"for": "main"}}, "offline": {"create": True, "labels": {"for": "cheap"}}})
@@ -147,7 +165,7 @@ class Metrics(Monitored):
 
         def missing() -> set[str]:
             there = set(re.findall(r"^([a-z0-9_]+)[{ ]", scrape(), re.M))
-            return {name for name in asked_for() if not name.startswith((*OF_AGENTS, OF_YARN_OPERATORS))} - there
+            return {name for name in asked_for() if not name.startswith((*OF_AGENTS, OF_YARN_OPERATORS, *OF_PAGES))} - there
 
         try:
             wait_for(lambda: not missing(), "all metrics", component)
@@ -168,6 +186,23 @@ class Metrics(Monitored):
         asked = {name for name in asked_for() if name.startswith(OF_YARN_OPERATORS)}
         self.assertGreater(len(asked), 3)
         self.assertEqual(set(), asked - {name.split("{")[0] for name in operator.metrics()})
+
+    def test_queried_console_and_gateway_metrics_exist(self):
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        (folder / "access.yaml").write_text(json.dumps({"schema": 1, "businesses": [{"name": "b"}], "users": [{"name": "a", "business": "b", "tokenSha256": ["0" * 64]}]}))
+        pki = Path(os.environ["TIDEMARK_TEST_CA_FILE"]).parent
+        there = set()
+        for program, *flags in (
+            ("console", "--host=localhost", f"--tls-cert-file={pki / 'server.crt'}", f"--tls-key-file={pki / 'server.key'}"),
+            ("gateway", f"--data-dir={folder}", f"--access-file={folder / 'access.yaml'}", "--spark-image=i"),
+        ):
+            component = Component(program, "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"], "--listen=127.0.0.1:0", "--metrics-addr=127.0.0.1:0", *flags)
+            self.addCleanup(component.stop)
+            wait_for(component.ready, f"a ready {program}", component)
+            there |= {name.split("{")[0] for name in component.metrics()}
+        asked = {name for name in asked_for() if name.startswith(OF_PAGES)}
+        self.assertGreater(len(asked), 3)
+        self.assertEqual(set(), asked - there)
 
 
 if __name__ == "__main__":
