@@ -65,6 +65,15 @@ std::string node_text(const NodeProof& node) {
   return out;
 }
 
+// Nodes that count as done without a report of an agent.
+std::string without_agent_text(const OffProgress& progress) {
+  std::string out;
+  const auto& names = progress.without_agent;
+  for (std::size_t i = 0; i < std::min(names.size(), kNodesShown); ++i) out += cat(i == 0 ? "" : ", ", names[i]);
+  if (names.size() > kNodesShown) out += cat(" and ", names.size() - kNodesShown, " more");
+  return out.empty() ? "" : cat("  no agent reported; kernel files were not checked: ", out, "\n");
+}
+
 }  // namespace
 
 std::string progress_text(const OffProgress& progress, bool terminal) {
@@ -91,6 +100,7 @@ Json preview_json(const operate::EvictPreview& would) {
 }
 
 std::string proof_text(const OffProgress& progress) {
+  if (!progress.problem.empty()) return cat(progress.problem, "\n");
   std::string out =
       cat("evicted ", progress.evicted, progress.evicted == 1 ? " pod; " : " pods; ", progress.done, " of ",
           progress.nodes, progress.nodes == 1 ? " node has" : " nodes have", " offered 0, tasks 0, files 0\n");
@@ -100,7 +110,7 @@ std::string proof_text(const OffProgress& progress) {
   const std::size_t left = progress.nodes - progress.done;
   const std::size_t shown = std::min(progress.nodes_left.size(), kNodesShown);
   if (left > shown) out += cat("  and ", left - shown, " more\n");
-  return out;
+  return out + without_agent_text(progress);
 }
 
 std::string stored_text(const std::vector<OffProgress>& all, base::WallTime now) {
@@ -110,7 +120,7 @@ std::string stored_text(const std::vector<OffProgress>& all, base::WallTime now)
     out += cat("off ", each.scope, " --evict, since ", base::format_rfc3339(each.began), " by ", each.by,
                each.why.empty() ? "" : ": ", each.why, "\n  ", counts_text(each), "\n");
     if (each.finished()) {
-      out += "  finished\n";
+      out += "  finished\n" + without_agent_text(each);
       continue;
     }
     const base::Duration age = now - each.updated;

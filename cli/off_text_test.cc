@@ -38,6 +38,21 @@ TEST(OffText, ProofNamesWhatIsLeftOnEachNode) {
             "      default/a: the budget keep needs 1\n");
 }
 
+TEST(OffText, ProofNamesNodesWithoutAnAgent) {
+  auto progress = example();
+  progress.without_agent = {"web-1", "web-2"};
+  const std::string note = "  no agent reported; kernel files were not checked: web-1, web-2\n";
+  EXPECT_TRUE(proof_text(progress).ends_with(note)) << proof_text(progress);
+  progress.done = progress.nodes;
+  EXPECT_TRUE(stored_text({progress}, progress.updated).ends_with("  finished\n" + note));
+}
+
+TEST(OffText, ProofSaysThatNothingWasLookedAt) {
+  auto progress = example();
+  progress.problem = "cannot list nodes or pods: no answer";
+  EXPECT_EQ(proof_text(progress), "cannot list nodes or pods: no answer\n");
+}
+
 TEST(OffText, ProofNamesPodsThatOutliveTheirDeletion) {
   auto progress = example();
   progress.nodes_left[0].refused.clear();

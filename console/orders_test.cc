@@ -176,6 +176,21 @@ TEST_F(ConsoleOrders, EvictsAndShowsTheStoredProgressUntilNothingIsLeft) {
   EXPECT_EQ(number(over.member("evictions")->as_array().at(0), "counts", "evicted"), 1);
 }
 
+TEST_F(ConsoleOrders, EvictionThatCannotListPodsFails) {
+  node("a");
+  pod("t1", "a");
+  serve();
+  between.refuses = [](const net::HttpRequest& request) -> std::optional<Error> {
+    if (!request.target.starts_with("/api/v1/pods")) return std::nullopt;
+    return Error{ErrorKind::kUnavailable, "no pods", 0, 0};
+  };
+  ASSERT_EQ(post(std::string(kEvict)).status, 202);
+  net::testing::run_for(loop, clock, 11min);
+  const Json order = read_api("/api/v1/orders").member("orders")->as_array().at(0);
+  EXPECT_EQ(order.text_at("phase"), "failed");
+  EXPECT_TRUE(order.text_at("error").starts_with("cannot list nodes or pods: ")) << order.dump();
+}
+
 TEST_F(ConsoleOrders, AnotherConsoleContinuesAfterOneDied) {
   node("a");
   pod("t1", "a");

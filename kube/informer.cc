@@ -108,10 +108,12 @@ struct InformerCore::Impl {
         if (!listed) {
           log.warn("list failed; the cache stays unchanged",
                    {{"kind", config.resource.kind}, {"error", listed.error()}});
+          list_failure = listed.error();
           co_await pause(listed.error());
           continue;
         }
         list_needed = false;
+        list_failure.reset();
       }
       const base::MonotonicTime started = loop.clock().monotonic();
       const std::uint64_t events_before = events.value();
@@ -379,6 +381,7 @@ struct InformerCore::Impl {
   std::uint32_t pass = 0;
   std::size_t bytes = 0;  // of the objects
   bool over_budget = false;
+  std::optional<Error> list_failure;
   bool pass_over_budget = false;  // the list that goes on, or went on last, found no room for something
   base::MonotonicTime last_contact;
   bool away = false;  // the last list or watch failed
@@ -418,6 +421,9 @@ bool InformerCore::over_budget() const {
 }
 std::size_t InformerCore::bytes() const {
   return impl_->total();
+}
+const std::optional<Error>& InformerCore::list_failure() const {
+  return impl_->list_failure;
 }
 std::size_t InformerCore::size() const {
   return impl_->objects.size();

@@ -113,6 +113,8 @@ class InformerCore {
   net::Task<void> run();
   bool synced() const;  // the first list is in
   net::Task<bool> wait_synced(base::Duration limit);
+  // Why the last list failed; nullopt if it went through, or none has ended yet.
+  const std::optional<Error>& list_failure() const;
   bool over_budget() const;  // something is missing, or older than it should be, for want of room
   std::size_t bytes() const;
   std::size_t size() const;

@@ -237,6 +237,7 @@ int run_leave(const std::vector<std::string>& args) {
     const int printed = print(text);
     if (report->order.failed() || printed != kDone) co_return kFailed;
     if (report->proof->finished()) co_return kDone;
+    if (!report->proof->problem.empty()) co_return failed({ErrorKind::kUnavailable, report->proof->problem, 0, 0});
     co_return failed({ErrorKind::kDeadline,
                       base::cat("something is left on ", report->proof->nodes - report->proof->done, " of ",
                                 report->proof->nodes, " nodes; the reasons are above. Run the command again to go on"),

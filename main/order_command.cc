@@ -439,6 +439,7 @@ int run_order(policy::state::Wish wish, const std::vector<std::string>& args) {
       const int printed = print(text);
       if (report->failed() || printed != kDone) co_return kFailed;
       if (evicted.finished()) co_return kDone;
+      if (!evicted.problem.empty()) co_return failed({ErrorKind::kUnavailable, evicted.problem, 0, 0});
       co_return failed({ErrorKind::kDeadline,
                         base::cat("not done after ",
                                   base::format_go_duration(

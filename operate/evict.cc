@@ -126,6 +126,7 @@ class Evictor {
       if (is_marked(node)) wanted_.insert(node.name);
       if (node.outcome == OrderOutcome::kFailed) not_marked_[node.name] = node.problem;
     }
+    progress_.nodes = wanted_.size() + not_marked_.size();
     progress_.scope = scope_text(order_);
     progress_.by = order_.command.by;
     progress_.why = order_.command.why;
@@ -176,11 +177,18 @@ class Evictor {
       co_await loop_.sleep(std::min(kEvictLook, left));
     }
     progress_.running = false;
+    if (!nodes_.synced() || !pods_.synced()) progress_.problem = cat("cannot list nodes or pods: ", list_failure());
     co_await store();
     co_return progress_;
   }
 
  private:
+  std::string list_failure() const {
+    const auto& of_nodes = nodes_.core().list_failure();
+    const auto& of_pods = pods_.core().list_failure();
+    return of_nodes ? of_nodes->message : of_pods ? of_pods->message : "no answer";
+  }
+
   struct Asking {
     std::string uid;
     bool under_way = false;
@@ -254,6 +262,7 @@ class Evictor {
     progress_.offers_at_zero = progress_.pods_left = progress_.yarn_left = 0;
     progress_.files_restored = progress_.silent = progress_.done = 0;
     progress_.nodes_left.clear();
+    progress_.without_agent.clear();
     for (auto& [name, proof] : proofs) {
       proof.name = name;
       progress_.offers_at_zero += proof.offers || !proof.not_marked.empty() ? 0 : 1;
@@ -262,7 +271,11 @@ class Evictor {
       progress_.files_restored += proof.files_restored() ? 1 : 0;
       progress_.silent += proof.silent ? 1 : 0;
       progress_.done += proof.done() ? 1 : 0;
-      if (!proof.done()) progress_.nodes_left.push_back(std::move(proof));
+      if (!proof.done()) {
+        progress_.nodes_left.push_back(std::move(proof));
+      } else if (proof.agent == AgentAnswer::kNoAgent) {
+        progress_.without_agent.push_back(name);
+      }
     }
   }
 

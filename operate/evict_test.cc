@@ -224,6 +224,37 @@ TEST_F(EvictTest, NamesPodsThatStay) {
   EXPECT_TRUE(has_pod("stuck")) << "a pod whose containers may run is never forgotten";
 }
 
+TEST_F(EvictTest, ProvesNothingWithoutTheRightToListPods) {
+  for (const char* name : {"n1", "n2"}) node(name);
+  pod("a1", "n1");
+  between.answers = [](const net::HttpRequest& request) -> std::optional<net::HttpResponse> {
+    if (request.method != "GET" || !request.target.starts_with("/api/v1/pods")) return std::nullopt;
+    net::HttpResponse denied;
+    denied.status = 403;
+    denied.body = R"({"kind":"Status","status":"Failure","message":"ann cannot list pods","code":403})";
+    return denied;
+  };
+  const auto done = evict({.grace = 5s, .gives_up_after = 30s}, 1h);
+  EXPECT_FALSE(done.finished());
+  EXPECT_EQ(done.nodes, 2u);
+  EXPECT_TRUE(done.problem.starts_with("cannot list nodes or pods: ")) << done.problem;
+  EXPECT_TRUE(done.problem.contains("ann cannot list pods")) << done.problem;
+  EXPECT_TRUE(has_pod("a1"));
+  const Json map = call("GET", base::cat(testing::kMaps, "/", kOffProgressName));
+  EXPECT_TRUE(map.text_at("data", "cluster.json").contains(R"("finished":false)")) << map.dump();
+  between.answers = nullptr;
+  EXPECT_TRUE(evict({.grace = 5s}).finished());
+}
+
+TEST_F(EvictTest, NamesNodesWithoutAnAgent) {
+  for (const char* name : {"n1", "n2"}) node(name);
+  agent("n2", "Enforcing");
+  agents_ = {"n2"};
+  const auto done = evict({.grace = 5s});
+  EXPECT_TRUE(done.finished());
+  EXPECT_EQ(done.without_agent, std::vector<std::string>{"n1"});
+}
+
 TEST_F(EvictTest, EndsAfterAStandstill) {
   for (const char* name : {"n1", "n2"}) node(name);
   pod("stuck", "n1");
@@ -319,6 +350,8 @@ TEST(OffProgress, IsReadBackAsItWasStored) {
   left.agent = AgentAnswer::kInForce;
   left.agent_says = "Off: x";
   progress.nodes_left = {left};
+  progress.without_agent = {"n2"};
+  progress.problem = "cannot list nodes or pods: no answer";
   const auto read = parse_progress(progress_json(progress));
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(*read, progress);

@@ -48,6 +48,15 @@ bool flag(const Json& json, std::string_view key) {
   return member != nullptr && member->is_bool() && member->as_bool();
 }
 
+std::vector<std::string> texts(const Json* list) {
+  std::vector<std::string> out;
+  if (list == nullptr || !list->is_array()) return out;
+  for (const Json& each : list->as_array()) {
+    if (each.is_string()) out.push_back(each.as_string());
+  }
+  return out;
+}
+
 Json node_json(const NodeProof& node) {
   Json out = Json::object({{"node", Json(node.name)},
                            {"offers", Json(node.offers)},
@@ -82,11 +91,7 @@ NodeProof read_node(const Json& json) {
   const auto answer = std::ranges::find(kAnswers, json.text_at("agent"));
   if (answer != kAnswers.end()) node.agent = static_cast<AgentAnswer>(answer - kAnswers.begin());
   node.agent_says = json.text_at("agentSays");
-  if (const Json* refused = json.member("refused"); refused != nullptr && refused->is_array()) {
-    for (const Json& each : refused->as_array()) {
-      if (each.is_string()) node.refused.push_back(each.as_string());
-    }
-  }
+  node.refused = texts(json.member("refused"));
   return node;
 }
 
@@ -130,6 +135,9 @@ Json progress_json(const OffProgress& progress) {
   out["counts"] = std::move(counts);
   out["nodesLeft"] = Json::array();
   for (const NodeProof& node : progress.nodes_left) out["nodesLeft"].as_array().push_back(node_json(node));
+  out["withoutAgent"] = Json::array();
+  for (const std::string& node : progress.without_agent) out["withoutAgent"].as_array().push_back(Json(node));
+  if (!progress.problem.empty()) out["problem"] = Json(progress.problem);
   return out;
 }
 
@@ -154,6 +162,8 @@ Result<OffProgress> parse_progress(const Json& json) {
   if (const Json* nodes = json.member("nodesLeft"); nodes != nullptr && nodes->is_array()) {
     for (const Json& node : nodes->as_array()) progress.nodes_left.push_back(read_node(node));
   }
+  progress.without_agent = texts(json.member("withoutAgent"));
+  progress.problem = json.text_at("problem");
   return progress;
 }
 
@@ -161,6 +171,7 @@ net::Task<Result<void>> store_progress(kube::Client& client, std::string config_
                                        base::Duration limit) {
   OffProgress stored = progress;
   if (stored.nodes_left.size() > kNodesLeftStored) stored.nodes_left.resize(kNodesLeftStored);
+  if (stored.without_agent.size() > kNodesLeftStored) stored.without_agent.resize(kNodesLeftStored);
   Json body = Json::object({{"data", Json::object({{key_of(progress.scope), Json(progress_json(stored).dump())}})}});
   kube::WriteOptions write;
   write.ns = config_namespace;

@@ -57,8 +57,11 @@ struct OffProgress {
   std::size_t refused = 0;            // pods that refuse it now
   std::size_t done = 0;               // nodes
   std::vector<NodeProof> nodes_left;  // by name; stored are at most kNodesLeftStored
+  // Of `done`: no agent ever reported there, so kernel files were not checked. By name; stored as nodes_left.
+  std::vector<std::string> without_agent;
+  std::string problem;  // why nothing was looked at; "" if it was
 
-  bool finished() const { return done == nodes; }
+  bool finished() const { return problem.empty() && done == nodes; }
   bool operator==(const OffProgress&) const = default;
 };
 inline constexpr std::size_t kNodesLeftStored = 100;
