@@ -32,6 +32,16 @@ std::string counts_text(const OffProgress& progress) {
              progress.nodes);
 }
 
+// " --grace 1m0s --budget 5/min, until 2026-01-02T03:04:05Z"
+std::string options_text(const std::optional<operate::OffOptions>& options) {
+  if (!options) return ", its other flags are unknown";
+  std::string out = cat(" --grace ", base::format_go_duration(options->grace));
+  if (options->per_minute > 0) out += cat(" --budget ", options->per_minute, "/min");
+  if (options->at_once) out += " --at-once";
+  if (options->until) out += cat(", until ", base::format_rfc3339(*options->until));
+  return out;
+}
+
 std::string files_text(const NodeProof& node) {
   switch (node.agent) {
     case AgentAnswer::kNoAgent:
@@ -117,8 +127,8 @@ std::string stored_text(const std::vector<OffProgress>& all, base::WallTime now)
   if (all.empty()) return "no `off --evict` is stored\n";
   std::string out;
   for (const OffProgress& each : all) {
-    out += cat("off ", each.scope, " --evict, since ", base::format_rfc3339(each.began), " by ", each.by,
-               each.why.empty() ? "" : ": ", each.why, "\n  ", counts_text(each), "\n");
+    out += cat("off ", each.scope, " --evict", options_text(each.options), ", since ", base::format_rfc3339(each.began),
+               " by ", each.by, each.why.empty() ? "" : ": ", each.why, "\n  ", counts_text(each), "\n");
     if (each.finished()) {
       out += "  finished\n" + without_agent_text(each);
       continue;

@@ -83,5 +83,18 @@ TEST(OffText, SaysThatTheCommandHasEnded) {
   EXPECT_NE(stored_text({progress}, progress.updated + 2min).find("run it again to go on"), std::string::npos);
 }
 
+TEST(OffText, NamesTheOptionsOfTheOrder) {
+  auto progress = example();
+  EXPECT_TRUE(
+      stored_text({progress}, progress.updated).starts_with("off cluster --evict, its other flags are unknown, "));
+  progress.options = {90s, 5, false, base::WallTime(1767225600s)};
+  EXPECT_TRUE(stored_text({progress}, progress.updated)
+                  .starts_with("off cluster --evict --grace 1m30s --budget 5/min, until 2026-01-01T00:00:00Z, since "))
+      << stored_text({progress}, progress.updated);
+  progress.options = {30s, 0, true, std::nullopt};
+  EXPECT_TRUE(
+      stored_text({progress}, progress.updated).starts_with("off cluster --evict --grace 30s --at-once, since "));
+}
+
 }  // namespace
 }  // namespace tidemark::cli

@@ -130,6 +130,7 @@ class Evictor {
     progress_.scope = scope_text(order_);
     progress_.by = order_.command.by;
     progress_.why = order_.command.why;
+    progress_.options = {options_.grace, options_.per_minute, options_.at_once, report.until};
     progress_.began = loop.clock().wall();
     scope_.spawn(nodes_.run());
     scope_.spawn(pods_.run());

@@ -178,6 +178,24 @@ TEST_F(EvictTest, EndedCommandGoesOnWhenItRunsAgain) {
   EXPECT_EQ(second.began, first.began);
 }
 
+TEST_F(EvictTest, StoresTheOptionsOfTheOrder) {
+  node("n1");
+  auto order = this->order(policy::state::Wish::kOff, {"n1"});
+  order.command.evict = true;
+  order.command.lasts = 2h;
+  const base::WallTime until = clock.wall() + 2h;
+  const auto report = give(order);
+  ASSERT_TRUE(report) << report.error().message;
+  net::testing::run_task(loop, clock,
+                         evict_offline(loop, client, log, base::Random(1), *report,
+                                       {order, {.grace = 45s, .per_minute = 5}, 1min}, nullptr));
+  ASSERT_EQ(stored().size(), 1u);
+  ASSERT_TRUE(stored()[0].options);
+  EXPECT_EQ(*stored()[0].options, (OffOptions{45s, 5, false, until}));
+  const std::string map = call("GET", base::cat(testing::kMaps, "/tidemark-off")).dump();
+  EXPECT_NE(map.find(R"(\"budgetPerMinute\":5)"), std::string::npos) << map;
+}
+
 TEST_F(EvictTest, BudgetLimitsEvictionsOfAMinute) {
   node("n1");
   for (int i = 0; i < 5; ++i) pod(base::cat("a", i), "n1");
@@ -333,6 +351,7 @@ TEST(OffProgress, IsReadBackAsItWasStored) {
   progress.scope = "pool web";
   progress.by = "ann";
   progress.why = "a test";
+  progress.options = {45s, 5, false, base::WallTime(1767232800s)};
   progress.began = base::WallTime(1767225600s);
   progress.updated = base::WallTime(1767225660s);
   progress.nodes = 3;
@@ -355,6 +374,10 @@ TEST(OffProgress, IsReadBackAsItWasStored) {
   const auto read = parse_progress(progress_json(progress));
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(*read, progress);
+  progress.options.reset();  // as an earlier version stores it
+  const auto earlier = parse_progress(progress_json(progress));
+  ASSERT_TRUE(earlier) << earlier.error().message;
+  EXPECT_EQ(*earlier, progress);
   EXPECT_FALSE(parse_progress(*Json::parse(R"({"schema":2})")));
 }
 

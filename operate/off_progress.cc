@@ -57,6 +57,27 @@ std::vector<std::string> texts(const Json* list) {
   return out;
 }
 
+Json options_json(const OffOptions& options) {
+  return Json::object({{"graceSeconds", Json(std::chrono::ceil<std::chrono::seconds>(options.grace).count())},
+                       {"budgetPerMinute", options.per_minute == 0 ? Json() : Json(options.per_minute)},
+                       {"atOnce", Json(options.at_once)},
+                       {"until", options.until ? Json(base::format_rfc3339_micro(*options.until)) : Json()}});
+}
+
+// nullopt: without a grace or with an unreadable end they say nothing.
+std::optional<OffOptions> read_options(const Json& json) {
+  OffOptions options;
+  options.grace = std::chrono::seconds(number(json, "graceSeconds"));
+  options.per_minute = number(json, "budgetPerMinute");
+  options.at_once = flag(json, "atOnce");
+  if (const Json* until = json.member("until"); until != nullptr && !until->is_null()) {
+    const auto at = base::parse_rfc3339(json.text_at("until"));
+    if (!at) return std::nullopt;
+    options.until = *at;
+  }
+  return options.grace > base::Duration(0) ? std::optional(options) : std::nullopt;
+}
+
 Json node_json(const NodeProof& node) {
   Json out = Json::object({{"node", Json(node.name)},
                            {"offers", Json(node.offers)},
@@ -130,6 +151,7 @@ Json progress_json(const OffProgress& progress) {
                            {"updated", Json(base::format_rfc3339_micro(progress.updated))},
                            {"running", Json(progress.running)},
                            {"finished", Json(progress.finished())}});
+  if (progress.options) out["options"] = options_json(*progress.options);
   Json counts = Json::object();
   each_count(progress, [&](std::string_view name, std::size_t value) { counts[name] = count(value); });
   out["counts"] = std::move(counts);
@@ -149,6 +171,7 @@ Result<OffProgress> parse_progress(const Json& json) {
   progress.scope = json.text_at("scope");
   progress.by = json.text_at("by");
   progress.why = json.text_at("why");
+  if (const Json* options = json.member("options")) progress.options = read_options(*options);
   const auto began = base::parse_rfc3339(json.text_at("began"));
   const auto updated = base::parse_rfc3339(json.text_at("updated"));
   const Json* counts = json.member("counts");

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,9 +42,19 @@ struct NodeProof {
   bool operator==(const NodeProof&) const = default;
 };
 
+// The options of an order, to give it again as it was.
+struct OffOptions {
+  base::Duration grace{0};
+  std::int64_t per_minute = 0;  // 0: no limit
+  bool at_once = false;
+  std::optional<base::WallTime> until;  // the order ends then
+  bool operator==(const OffOptions&) const = default;
+};
+
 struct OffProgress {
   std::string scope;  // "cluster", "pool web", "node web-1 web-2"
   std::string by, why;
+  std::optional<OffOptions> options;  // nullopt: an earlier version stored it
   base::WallTime began, updated;
   bool running = true;  // false: its command has ended
   std::size_t nodes = 0;

@@ -499,6 +499,7 @@ net::Task<Result<OrderReport>> give_order(net::EventLoop& loop, kube::Client& cl
                                           std::function<void(const OrderProgress&)> on_progress) {
   OrderReport report;
   report.dry_run = options.dry_run;
+  if (options.command.lasts) report.until = loop.clock().wall() + *options.command.lasts;
   Order order = unmarked(options);
   if (options.scope != OrderScope::kNode) {
     TM_CO_TRY(auto stored, co_await store(loop, client, options));

@@ -64,9 +64,10 @@ struct OrderedNode {
 
 struct OrderReport {
   bool dry_run = false;
-  std::vector<OrderedNode> nodes;  // by name
-  bool stored = false;             // the order for the pool or the cluster was written
-  bool was_stored = false;         // it was there already
+  std::vector<OrderedNode> nodes;       // by name
+  bool stored = false;                  // the order for the pool or the cluster was written
+  bool was_stored = false;              // it was there already
+  std::optional<base::WallTime> until;  // of an order with an end
   std::vector<std::string> notes;
   std::string incomplete;  // why not all nodes that it is for could be listed; "" where they could
   bool failed() const;     // some node was not reached

@@ -6,7 +6,8 @@
 // TIDEMARK_CLUSTER_URL   a third one, behind TLS and a login
 // TIDEMARK_TOKENS        of the viewer and of an operator
 // TIDEMARK_CONTROL_URL   POST /reset, /hold, /release, /kill, /start: the cluster and the first console;
-//                        /agent-dies, /agent-starts: of the node browser-web-3
+//                        /agent-dies, /agent-starts: of the node browser-web-3;
+//                        /stopped-earlier: an eviction of browser-web-2 that an earlier version stored
 // TIDEMARK_CHROMIUM, TIDEMARK_MODULES, TIDEMARK_SCREENSHOTS   as in page.test.mjs
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -73,6 +74,12 @@ async function fresh() {
 async function states() {
   const { columns } = await (await fetch(new URL("api/v1/nodes?columns=name,state,tasks,cpuOffered", CONSOLE))).json();
   return columns;
+}
+// The stored options of the only eviction.
+async function storedOptions() {
+  const { evictions } = await (await fetch(new URL("api/v1/orders", CONSOLE))).json();
+  assert.equal(evictions.length, 1);
+  return evictions[0].options;
 }
 const focused = (page) => page.evaluate(() => document.activeElement.tagName);
 const dialog = (page) => page.locator("dialog.order-dialog");
@@ -148,18 +155,24 @@ describe("off with proof", () => {
     await close(page);
   });
 
-  test("goes on after the console was killed in the middle", async () => {
+  test("goes on with the same options after the console was killed in the middle", async () => {
     await fresh();
     await control("hold");
     const page = await open("/nodes/browser-web-1");
     await page.getByRole("button", { name: "Off…" }).click();
     await dialog(page).getByRole("radio", { name: /evict running/ }).check();
     await dialog(page).getByRole("textbox", { name: /Reason/ }).fill("disk change");
+    await dialog(page).getByLabel("Grace, seconds").fill("40");
+    await dialog(page).getByLabel("Evictions per minute at most").fill("5");
+    await dialog(page).getByLabel("Lasts").selectOption("2 hours");
     await dialog(page).getByRole("button", { name: "Next" }).click();
     await dialog(page).getByRole("button", { name: "Switch off and evict" }).click();
     await dialog(page).locator(".step", { hasText: "Offline pods left: 1" }).waitFor();
     await page.keyboard.press("Escape");
     await page.locator(".eviction .step", { hasText: "Offline pods left: 1" }).waitFor();
+    await page.locator(".eviction .note", { hasText: /grace 40 s; at most 5 evictions per minute; ends in (2 h|1 h \d+ min)/ }).waitFor();
+    const given = await storedOptions();
+    assert.deepEqual({ ...given, until: "" }, { graceSeconds: 40, budgetPerMinute: 5, atOnce: false, until: "" });
     await control("kill");
     await page.locator(".warnings", { hasText: "connection lost" }).waitFor();
     await screenshot(page, "killed");
@@ -169,11 +182,40 @@ describe("off with proof", () => {
     await page.getByRole("button", { name: "Continue…" }).click();
     assert.equal(await dialog(page).getByRole("textbox", { name: /Reason/ }).inputValue(), "disk change");
     assert.equal(await dialog(page).getByRole("radio", { name: /evict running/ }).isChecked(), true);
+    assert.equal(await dialog(page).getByLabel("Grace, seconds").inputValue(), "40");
+    assert.equal(await dialog(page).getByLabel("Evictions per minute at most").inputValue(), "5");
+    assert.match(await dialog(page).getByLabel("Lasts").locator("option:checked").innerText(), /as ordered: ends in 1 h 5\d min|as ordered: ends in 2 h/);
+    await screenshot(page, "continue");
+    await accessible(page, "the form that continues");
     await dialog(page).getByRole("button", { name: "Next" }).click();
     await dialog(page).getByRole("button", { name: "Switch off and evict" }).click();
     await control("release");
     await dialog(page).locator(".step.done", { hasText: "Proof: on 1 of 1 nodes" }).waitFor();
+    const again = await storedOptions();
+    assert.deepEqual({ ...again, until: "" }, { ...given, until: "" });
+    assert.ok(Math.abs(Date.parse(again.until) - Date.parse(given.until)) < 5000, `${given.until} and ${again.until}`);
     await close(page, /ERR_|net::|Failed to load/);
+  });
+
+  test("asks for options that an earlier version did not store", async () => {
+    await fresh();
+    await control("stopped-earlier");
+    const page = await open("/nodes/browser-web-2");
+    await page.locator(".eviction .note", { hasText: "are unknown" }).waitFor();
+    await page.getByRole("button", { name: "Continue…" }).click();
+    const [grace, lasts] = [dialog(page).getByLabel("Grace, seconds"), dialog(page).getByLabel("Lasts")];
+    assert.deepEqual([await grace.inputValue(), await lasts.inputValue()], ["", ""]);
+    await dialog(page).getByText("Choose them again.").waitFor();
+    await dialog(page).getByRole("button", { name: "Next" }).click();
+    await grace.fill("10");
+    await dialog(page).getByRole("button", { name: "Next" }).click();
+    assert.equal(await dialog(page).getByRole("button", { name: "Switch off and evict" }).count(), 0, "without an answer to how long it lasts");
+    await lasts.selectOption("until the next order");
+    await dialog(page).getByRole("button", { name: "Next" }).click();
+    await dialog(page).getByRole("button", { name: "Switch off and evict" }).click();
+    await dialog(page).locator(".step.done", { hasText: "Proof: on 1 of 1 nodes" }).waitFor();
+    assert.deepEqual(await storedOptions(), { graceSeconds: 10, budgetPerMinute: null, atOnce: false, until: null });
+    await close(page);
   });
 });
 

@@ -122,6 +122,12 @@ class Orders(WithPeople, unittest.TestCase):
         elif what == "agent-starts":
             detail = json.loads(self.api.call("GET", f"/api/v1/nodes/{NODE_OF_AGENT}", {})["metadata"]["annotations"]["tidemark.io/state-detail"])
             self.condition(NODE_OF_AGENT, "Off", f"batchLimits: off; mark {detail['generation']}")
+        elif what == "stopped-earlier":
+            count = dict.fromkeys(("offersAtZero", "podsLeft", "nodesWithYarn", "filesRestored", "silent", "evicted", "refused", "done"), 0)
+            progress = {"schema": 1, "scope": "node browser-web-2", "by": "ann", "why": "disk change", "began": cluster_data.now(), "updated": "2026-01-01T00:00:00Z", "running": False}
+            progress |= {"finished": False, "counts": {**count, "nodes": 1, "marked": 1, "podsLeft": 1}, "nodesLeft": []}
+            data = {"node_browser-web-2.json": json.dumps(progress)}
+            self.api.call("POST", f"/api/v1/namespaces/{SETTINGS}/configmaps", {"metadata": {"name": "tidemark-off"}, "data": data})
         elif what == "kill":
             self.console.kill()
         elif what == "start":

@@ -319,6 +319,13 @@ export function duration(seconds: number): string {
   return t("d", { n: Math.round(whole / 86400) });
 }
 
+// The time until something, to the minute: "1 h 20 min".
+export function countdown(seconds: number): string {
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 60 || minutes >= 36 * 60) return duration(seconds);
+  return `${t("h", { n: Math.floor(minutes / 60) })}${minutes % 60 === 0 ? "" : ` ${t("min", { n: minutes % 60 })}`}`;
+}
+
 export function age(since: number | null | undefined): string {
   if (since === null || since === undefined) return t("none");
   return t("ago", { age: duration(serverNow() - since) });

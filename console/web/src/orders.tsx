@@ -3,16 +3,17 @@
 import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { Eviction, NodeLeft, NodeRow, Order, OrderAnswer, OrderRequest, Preview } from "@api";
+import type { Eviction, EvictionOptions, NodeLeft, NodeRow, Order, OrderAnswer, OrderRequest, Preview } from "@api";
 import { Refused, read, send, tryOut } from "./api";
-import { age, amountWithUnit, bytes, cores, number, serverNow, t, type Key } from "./i18n";
+import { age, amountWithUnit, bytes, cores, countdown, number, serverNow, t, type Key } from "./i18n";
 import { Card, Words, isDialogOpen } from "./parts";
 import { nodePath } from "./router";
 import { evictions, nodes, summary, tick } from "./store";
 
 export type Target = { scope: "cluster"; workClass?: string } | { scope: "pool"; pool: string } | { scope: "node"; nodes: string[] };
 type Verb = OrderRequest["verb"];
-type Asked = { verb: Verb; target: Target; evict: boolean; reason: string };
+// `stopped`: the order to give again.
+type Asked = { verb: Verb; target: Target; stopped?: Eviction };
 
 const asked = signal<Asked | null>(null);
 
@@ -22,10 +23,11 @@ const STOPPED_SECONDS = 20; // a running command stores its progress every five 
 const FINISHED_SHOWN_SECONDS = 3600;
 const NODES_LEFT_SHOWN = 20;
 const NODES_NAMED = 3;
+const LASTS_AS_STORED = "stored";
 export const NODES_OF_ORDER_MAX = 1000; // the API takes no more names at once
 
-export function ask(verb: Verb, target: Target, evict = false, reason = "") {
-  asked.value = { verb, target, evict, reason };
+export function ask(verb: Verb, target: Target) {
+  asked.value = { verb, target };
 }
 
 function targetText(target: Target): string {
@@ -117,6 +119,17 @@ function leftWords(left: NodeLeft): string[] {
   return [...out, ...(left.refused ?? [])];
 }
 
+function endOf(options: EvictionOptions | undefined): number | null {
+  return options?.until ? Date.parse(options.until) / 1000 : null;
+}
+
+function optionsText(options: EvictionOptions | undefined): string {
+  if (!options) return t("optionsUnknown");
+  const end = endOf(options);
+  const limit = options.budgetPerMinute === null ? t("optionNoBudget") : t("optionBudget", { n: number(options.budgetPerMinute) });
+  return [t("optionGrace", { n: number(options.graceSeconds) }), options.atOnce ? t("optionAtOnce") : limit, end === null ? t("lasts_0") : t("endsIn", { time: countdown(end - serverNow()) })].join("; ");
+}
+
 function EvictionSteps({ eviction }: { eviction: Eviction }) {
   const { counts } = eviction;
   const total = number(counts.nodes);
@@ -137,6 +150,9 @@ function EvictionSteps({ eviction }: { eviction: Eviction }) {
         </Line>
       </ol>
       <p class="note">{t("evictedCount", { n: number(counts.evicted) })}</p>
+      <p class="note">
+        {t("orderOptions")}: {optionsText(eviction.options)}
+      </p>
       {eviction.nodesLeft.length > 0 && (
         <details open={!eviction.running || eviction.nodesLeft.length <= 3}>
           <summary>{`${t("nodesLeft")}: ${number(counts.nodes - counts.done)}`}</summary>
@@ -155,6 +171,11 @@ function EvictionSteps({ eviction }: { eviction: Eviction }) {
 
 function isStopped(eviction: Eviction): boolean {
   return !eviction.finished && (!eviction.running || serverNow() - Date.parse(eviction.updated) / 1000 > STOPPED_SECONDS);
+}
+
+function isOver(eviction: Eviction): boolean {
+  const end = endOf(eviction.options);
+  return end !== null && end <= serverNow();
 }
 
 // The stored evictions that concern the page: those that are not over, and those that ended lately.
@@ -176,10 +197,10 @@ export function Evictions({ target }: { target: Target }) {
           {isStopped(each) && (
             <>
               <p class="stopped" role="status">
-                <span aria-hidden="true">◆</span> <Words text={t("evictionStopped")} />
+                <span aria-hidden="true">◆</span> <Words text={t(isOver(each) ? "evictionOver" : "evictionStopped")} />
               </p>
-              {summary.value?.readOnly === false && (
-                <button type="button" class="order danger" onClick={() => ask("off", targetOf(each.scope), true, each.why)}>
+              {summary.value?.readOnly === false && !isOver(each) && (
+                <button type="button" class="order danger" onClick={() => (asked.value = { verb: "off", target: targetOf(each.scope), stopped: each })}>
                   {t("continueOrder")}
                 </button>
               )}
@@ -309,15 +330,18 @@ function newKey(): string {
 }
 
 function Form({ of, close }: { of: Asked; close: () => void }) {
-  const { verb, target } = of;
+  const { verb, target, stopped } = of;
   const workClass = target.scope === "cluster" ? target.workClass : undefined;
-  const [evict, setEvict] = useState(of.evict);
-  const [reason, setReason] = useState(of.reason);
+  // Of a stopped order; what is unknown of it is empty, and the form does not go on without it.
+  const options = stopped?.options;
+  const end = endOf(options);
+  const [evict, setEvict] = useState(stopped !== undefined);
+  const [reason, setReason] = useState(stopped?.why ?? "");
   const [drain, setDrain] = useState("15");
-  const [grace, setGrace] = useState("30");
-  const [budget, setBudget] = useState("");
-  const [atOnce, setAtOnce] = useState(false);
-  const [lasts, setLasts] = useState("0");
+  const [grace, setGrace] = useState(stopped ? String(options?.graceSeconds ?? "") : "30");
+  const [budget, setBudget] = useState(String(options?.budgetPerMinute ?? ""));
+  const [atOnce, setAtOnce] = useState(options?.atOnce ?? false);
+  const [lasts, setLasts] = useState(end !== null ? LASTS_AS_STORED : stopped && !options ? "" : "0");
   const [typed, setTyped] = useState("");
   const [step, setStep] = useState<"form" | "confirm">("form");
   const [preview, setPreview] = useState<Preview | null>(null);
@@ -325,6 +349,7 @@ function Form({ of, close }: { of: Asked; close: () => void }) {
   const [error, setError] = useState<{ field: string; text: string } | null>(null);
   const [sending, setSending] = useState(false);
   const key = useRef("");
+  const confirmed = useRef<OrderRequest | null>(null); // what the key is of: an end moves with the time
   // Ends the preview. A dry run after the order would find nothing left to change, which the API refuses.
   const endPreview = useRef(() => {});
   const ids = useId();
@@ -337,9 +362,9 @@ function Form({ of, close }: { of: Asked; close: () => void }) {
     ...(target.scope === "node" ? { nodes: target.nodes } : {}),
     ...(workClass ? { only: [`class=${workClass}`] } : {}),
     reason: reason.trim(),
-    ...(verb === "off" && evict ? { evict: true, graceSeconds: Number(grace), ...(atOnce ? { atOnce } : budget ? { budgetPerMinute: Number(budget) } : {}) } : {}),
+    ...(verb === "off" && evict ? { evict: true, ...(grace ? { graceSeconds: Number(grace) } : {}), ...(atOnce ? { atOnce } : budget ? { budgetPerMinute: Number(budget) } : {}) } : {}),
     ...(verb === "off" && !evict ? { drainSeconds: Math.round(Number(drain) * 60) } : {}),
-    ...(lasts === "0" ? {} : { lastsSeconds: Number(lasts) }),
+    ...(lasts === "0" || lasts === "" ? {} : { lastsSeconds: lasts === LASTS_AS_STORED ? Math.max(1, Math.ceil(end! - serverNow())) : Number(lasts) }),
   });
   useEffect(() => {
     const abort = new AbortController();
@@ -367,6 +392,7 @@ function Form({ of, close }: { of: Asked; close: () => void }) {
     }
     setError(null);
     key.current = newKey();
+    confirmed.current = request();
     setStep("confirm");
   };
   const give = async () => {
@@ -374,7 +400,7 @@ function Form({ of, close }: { of: Asked; close: () => void }) {
     setSending(true);
     setError(null);
     try {
-      setOrder((await send<OrderAnswer>("/api/v1/orders", request(), key.current)).order);
+      setOrder((await send<OrderAnswer>("/api/v1/orders", confirmed.current, key.current)).order);
     } catch (failure) {
       const refused = failure instanceof Refused ? failure : null;
       setError({ field: refused?.field ?? "", text: t(refused ? "refused" : "notSent", { why: (failure as Error).message }) });
@@ -481,6 +507,7 @@ function Form({ of, close }: { of: Asked; close: () => void }) {
           onInput={(event) => setReason(event.currentTarget.value)}
         />
       </label>
+      {stopped && !options && <p class="lost">{t("optionsUnknown")} {t("optionsAsk")}</p>}
       <div class="fields">
         {verb === "off" && !evict && (
           <label>
@@ -502,7 +529,9 @@ function Form({ of, close }: { of: Asked; close: () => void }) {
         )}
         <label>
           {t("lasts")}
-          <select value={lasts} onChange={(event) => setLasts(event.currentTarget.value)}>
+          <select required value={lasts} onChange={(event) => setLasts(event.currentTarget.value)}>
+            {stopped && !options && <option value="">{t("choosePlease")}</option>}
+            {end !== null && <option value={LASTS_AS_STORED}>{t("lasts_stored", { time: countdown(end - serverNow()) })}</option>}
             {["0", "3600", "7200", "28800", "86400"].map((each) => (
               <option key={each} value={each}>
                 {t(`lasts_${each}` as Key)}
