@@ -6,7 +6,6 @@
 #include "base/text.h"
 #include "console/api.h"
 #include "console/documents.h"
-#include "console/order_documents.h"
 #include "console/orders.h"
 #include "console/page.h"
 #include "console/settings_api.h"
@@ -82,11 +81,11 @@ class Running final : public Console {
     json.key("summary").raw(summary_document(view_, head(), now));
     json.key("nodes").raw(nodes_document(view_, {*choose_columns({}), {}, {}, {}}));
     json.key("problems").raw(problems_document(view_));
-    json.key("evictions").raw(evictions_json(view_.evictions()).dump());
     json.end_object();
     return out;
   }
 
+  // Everyone who may list nodes and pods gets the stream, so it says of evictions only that their progress changed.
   std::string delta(const View::Change& change) {
     std::string out;
     base::JsonWriter json(out);
@@ -99,7 +98,7 @@ class Running final : public Console {
     json.end_array();
     json.key("summary").raw(summary_document(view_, head(), loop_.clock().wall()));
     if (change.findings) json.key("problems").raw(problems_document(view_));
-    if (change.evictions) json.key("evictions").raw(evictions_json(view_.evictions()).dump());
+    if (change.evictions) json.member("evictions", true);
     json.end_object();
     return out;
   }

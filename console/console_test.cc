@@ -26,6 +26,7 @@
 #include "net/http_client.h"
 #include "net/testing/endpoint.h"
 #include "net/testing/loop.h"
+#include "operate/off_progress.h"
 #include "policy/settings/rollout/stored.h"
 
 namespace tidemark::console {
@@ -504,6 +505,13 @@ TEST_F(ConsoleTest, StreamsASnapshotAndThenChanges) {
   EXPECT_TRUE(until("\"rows\":[[\"n2\"")) << got;
   must("DELETE", "/api/v1/nodes/n2", nullptr);
   EXPECT_TRUE(until("\"gone\":[\"n2\"]")) << got;
+  operate::OffProgress progress;
+  progress.scope = "cluster";
+  progress.by = "ann";
+  map(operate::kOffProgressName, "cluster", operate::progress_json(progress).dump());
+  EXPECT_TRUE(until("\"evictions\":true")) << got;
+  EXPECT_EQ(got.find("ann"), std::string::npos) << "a reader of the stream may not be allowed to read the ConfigMap";
+  EXPECT_EQ(read("/api/v1/orders").member("evictions")->as_array().at(0).text_at("by"), "ann");
 }
 
 TEST_F(ConsoleTest, ServesThePageCompressedWithItsHeaders) {

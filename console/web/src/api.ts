@@ -3,6 +3,13 @@ import { signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import type { Problem, Unknown } from "@api";
 
+// A refusal of the server, with the field that is wrong and the whole answer.
+export class Refused extends Error {
+  constructor(message: string, readonly field: string, readonly status: number, readonly problem: Problem | null) {
+    super(message);
+  }
+}
+
 export async function read<T>(path: string, signal?: AbortSignal, headers: Record<string, string> = {}): Promise<T> {
   const answer = await fetch(path, { headers: { accept: "application/json", ...headers }, signal: signal ?? null });
   if (!answer.ok) {
@@ -12,16 +19,9 @@ export async function read<T>(path: string, signal?: AbortSignal, headers: Recor
     } catch {
       // not a problem document: the status says enough
     }
-    throw new Error(detail);
+    throw new Refused(detail, "", answer.status, null);
   }
   return (await answer.json()) as T;
-}
-
-// A refusal of the server, with the field that is wrong and the whole answer.
-export class Refused extends Error {
-  constructor(message: string, readonly field: string, readonly status: number, readonly problem: Problem | null) {
-    super(message);
-  }
 }
 
 // A write. The header shows the server that the page itself sends it.

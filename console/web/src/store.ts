@@ -1,6 +1,7 @@
 // What the page knows of the cluster: the snapshot and the deltas of the event stream, nodes as columns.
 import { computed, signal } from "@preact/signals";
-import { NODE_COLUMNS, type Delta, type Eviction, type Finding, type NodeRow, type Problems, type Snapshot, type Summary } from "@api";
+import { NODE_COLUMNS, type Delta, type Eviction, type Finding, type NodeRow, type Orders, type Problems, type Snapshot, type Summary } from "@api";
+import { read, Refused } from "./api";
 import { serverOffset } from "./i18n";
 
 export const summary = signal<Summary | null>(null);
@@ -10,6 +11,7 @@ export type Connection = "connecting" | "live" | "lost";
 export const connection = signal<Connection>("connecting");
 export const lastFrame = signal(0); // on this machine's clock, in milliseconds
 export const tick = signal(0); // each second: ages move on
+const RETRY_MS = 2_000;
 
 // Rows by name, and the version by which views know that they changed.
 const rows = new Map<string, NodeRow>();
@@ -63,6 +65,19 @@ function takeSummary(next: Summary) {
   serverOffset.value = next.time - Date.now() / 1000;
 }
 
+// The stream does not have them: a person may be allowed to read nodes and pods only. Then none are shown.
+let evictionsAsked = 0;
+async function readEvictions() {
+  const own = ++evictionsAsked;
+  try {
+    const next = (await read<Orders>("/api/v1/orders")).evictions;
+    if (own === evictionsAsked) evictions.value = next;
+  } catch (error) {
+    if (error instanceof Refused && error.status < 500) evictions.value = [];
+    else setTimeout(() => own === evictionsAsked && void readEvictions(), RETRY_MS);
+  }
+}
+
 function takeSnapshot(next: Snapshot) {
   rows.clear();
   sorted = null;
@@ -75,7 +90,7 @@ function takeSnapshot(next: Snapshot) {
   }
   takeSummary(next.summary);
   problems.value = next.problems;
-  evictions.value = next.evictions;
+  void readEvictions();
   nodesVersion.value += 1;
 }
 
@@ -89,12 +104,11 @@ function takeDelta(next: Delta) {
   if (next.gone.length > 0) sorted = null;
   takeSummary(next.summary);
   if (next.problems) problems.value = next.problems;
-  if (next.evictions) evictions.value = next.evictions;
+  if (next.evictions) void readEvictions();
   if (next.rows.length > 0 || next.gone.length > 0) nodesVersion.value += 1;
 }
 
 const SILENCE_MS = 40_000; // the server sends at least a ping each 15 s
-const RETRY_MS = 2_000;
 
 // EventSource resumes by itself with Last-Event-ID. After a refusal (the console restarted) it gives up: then a new one
 // is opened.
