@@ -95,10 +95,10 @@ function Header() {
           <span aria-hidden="true">{connection.value === "live" ? "●" : "○"}</span>{" "}
           {connection.value === "live" ? t("live") : t("connecting")}
         </span>}
-        {summary.value && <span class="readonly">{t(summary.value.readOnly ? "readOnly" : "writes")}</span>}
+        {summary.value && session.value?.login === false && <span class="readonly">{summary.value.readOnly ? t("readOnly") : t("writes", { user: session.value.user ?? "" })}</span>}
         {session.value?.login && session.value.user && (
           <>
-            <span class="readonly">{session.value.user}</span>
+            <span class="readonly">{t("loggedInAs", { user: session.value.user })}</span>
             <button type="button" class="quiet" onClick={() => void logOut()}>
               {t("logout")}
             </button>

@@ -2,6 +2,7 @@
 export const loginEn = {
   login: "Log in",
   logout: "Log out",
+  loggedInAs: "logged in as {user}",
   loginTitle: "Log in to Tidemark",
   loginToken: "Token",
   loginHelp: "A token of the API server, for example of `kubectl create token NAME -n NAMESPACE`. The console sends it to the API server only, and your orders carry it.",
@@ -19,6 +20,7 @@ export const loginEn = {
 export const loginZh: Record<keyof typeof loginEn, string> = {
   login: "登录",
   logout: "退出",
+  loggedInAs: "已登录：{user}",
   loginTitle: "登录 Tidemark",
   loginToken: "令牌",
   loginHelp: "API server 的令牌，例如 `kubectl create token NAME -n NAMESPACE` 的输出。控制台只把它发送给 API server，您的指令以它的身份执行。",

@@ -1,6 +1,6 @@
 // Texts of orders: the dialog, its progress and its proof.
 export const ordersEn = {
-  writes: "can give orders",
+  writes: "orders as {user}",
   order_off: "Off…",
   order_on: "On…",
   order_observe: "Observe…",
@@ -97,7 +97,7 @@ export const ordersEn = {
 };
 
 export const ordersZh: Record<keyof typeof ordersEn, string> = {
-  writes: "可下达指令",
+  writes: "以 {user} 的身份下达指令",
   order_off: "关闭…",
   order_on: "开启…",
   order_observe: "观察…",
