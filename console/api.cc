@@ -5,6 +5,7 @@
 #include <array>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "console/documents.h"
@@ -69,17 +70,25 @@ Result<std::size_t> number(const net::Target& target, std::string_view key, std:
   return static_cast<std::size_t>(*value);
 }
 
-// What a person must be allowed to read besides nodes and pods, to see the answer of this path.
-std::optional<ReadAccess> read_access(std::string_view what, const ViewOptions& settings) {
-  if (what.starts_with("settings") || what == "calendar" || what == "budgets") {
-    return ReadAccess{"get", "configmaps", settings.config_namespace, std::string(model::kTidemarkConfigName)};
-  }
-  if (what.starts_with("orders")) {
-    return ReadAccess{"get", "configmaps", settings.config_namespace, std::string(operate::kOffProgressName)};
-  }
-  if (what == "offline" || what == "online") return ReadAccess{"list", "pods", "", ""};
-  if (what == "decisions" || what == "yarn") return ReadAccess{"list", "events", "", ""};
-  return std::nullopt;
+// What a person must be allowed to read besides nodes and pods, to see the answer of this path. Nodes and pods are
+// enough for sums, rows of nodes, problems, history, offline tasks and online services.
+std::vector<ReadAccess> read_access(std::string_view what, const ViewOptions& settings) {
+  const auto map = [&](std::string_view name) {
+    return ReadAccess{"get", "", "configmaps", settings.config_namespace, std::string(name)};
+  };
+  const ReadAccess events{"list", "", "events", "", ""};
+  const ReadAccess leases{"list", "coordination.k8s.io", "leases", settings.config_namespace, ""};
+  const ReadAccess pools = map(model::kTidemarkConfigName), colocation = map(settings.config_name);
+  const ReadAccess state = map(model::kStateName);  // orders and overrides: who and why
+  if (what.starts_with("settings")) return {colocation, pools};
+  if (what == "calendar" || what == "pools" || what.starts_with("pools/")) return {pools, state};
+  if (what.starts_with("nodes/") || what == "past/offer") return {colocation, pools, state, events};
+  if (what == "budgets") return {map(model::kBudgetsName)};
+  if (what.starts_with("orders")) return {map(operate::kOffProgressName)};
+  if (what == "decisions" || what.starts_with("past/")) return {events};
+  if (what == "yarn") return {events, leases};
+  if (what == "platform") return {leases};
+  return {};
 }
 
 kube::NodeFields detail_fields() {
@@ -128,11 +137,9 @@ net::Task<void> Api::handle(net::HttpExchange& exchange) {
     respond_login_error(exchange, known.error());
     co_return;
   }
-  if (const auto access = parts_.login == nullptr ? std::nullopt : read_access(what, parts_.settings)) {
-    if (const auto may = co_await parts_.login->check_read(exchange.head(), *access); !may) {
-      respond_login_error(exchange, may.error());
-      co_return;
-    }
+  if (const auto may = co_await may_see(exchange, std::string(what)); !may) {
+    respond_login_error(exchange, may.error());
+    co_return;
   }
   const base::WallTime now = parts_.loop.clock().wall();
   if (what == "stream") {
@@ -198,6 +205,9 @@ net::Task<void> Api::write(net::HttpExchange& exchange, std::string_view path) {
     respond_problem(exchange, 403, "read-only", "this console is read-only; start it with --write to give orders");
     co_return;
   }
+  if (calendar) {
+    if (const auto may = co_await may_see(exchange, what); !may) co_return respond_login_error(exchange, may.error());
+  }
   if (order) {
     co_await parts_.orders.post(exchange, std::move(**giver));
   } else if (task) {
@@ -216,6 +226,14 @@ net::Task<Result<std::optional<Person>>> Api::person(net::HttpExchange& exchange
   if (parts_.login == nullptr) co_return parts_.person;
   TM_CO_TRY(auto person, co_await parts_.login->person(exchange.head()));
   co_return std::optional(std::move(person));
+}
+
+net::Task<Result<void>> Api::may_see(net::HttpExchange& exchange, std::string what) {
+  if (parts_.login == nullptr) co_return Result<void>();
+  for (const ReadAccess& access : read_access(what, parts_.settings)) {
+    TM_CO_TRY_VOID(co_await parts_.login->check_read(exchange.head(), access));
+  }
+  co_return Result<void>();
 }
 
 net::Task<void> Api::session(net::HttpExchange& exchange) {

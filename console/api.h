@@ -65,6 +65,8 @@ class Api {
   net::Task<void> write(net::HttpExchange& exchange, std::string_view path);
   net::Task<void> session(net::HttpExchange& exchange);
   net::Task<Result<std::optional<Person>>> person(net::HttpExchange& exchange);
+  // kDenied: the person may not read all that the answer of this path shows.
+  net::Task<Result<void>> may_see(net::HttpExchange& exchange, std::string what);
   net::Task<void> node(net::HttpExchange& exchange, std::string name);
   net::Task<Result<std::string>> node_detail(std::string name);
   void nodes(net::HttpExchange& exchange, const net::Target& target);

@@ -31,6 +31,7 @@ std::string_view ip_of(std::string_view address) {
 
 net::Task<Result<bool>> may_read(kube::Client& client, ReadAccess access) {
   Json attributes = Json::object({{"verb", Json(access.verb)}, {"resource", Json(access.resource)}});
+  if (!access.group.empty()) attributes["group"] = Json(access.group);
   if (!access.ns.empty()) attributes["namespace"] = Json(access.ns);
   if (!access.name.empty()) attributes["name"] = Json(access.name);
   const Json body = Json::object({{"apiVersion", "authorization.k8s.io/v1"},
@@ -251,7 +252,7 @@ net::Task<Result<Person>> Login::review(std::string token) {
   const std::string user = *std::move(found);
   PersonClients clients = clients_of_(token, user);
   for (const std::string_view resource : {"nodes", "pods"}) {
-    const ReadAccess access{"list", resource, "", ""};
+    const ReadAccess access{"list", "", resource, "", ""};
     TM_CO_TRY(const bool may, co_await may_read(*clients.asks, access));
     if (!may) co_return may_not(user, access);
   }

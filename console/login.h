@@ -39,8 +39,8 @@ using ClientsOf = std::function<PersonClients(std::string token, const std::stri
 
 // Something that a person must be allowed to read.
 struct ReadAccess {
-  std::string_view verb, resource;  // of the core group
-  std::string ns, name;             // "": all
+  std::string_view verb, group, resource;  // group "": core
+  std::string ns, name;                    // "": all
 };
 
 class Login {

@@ -127,8 +127,10 @@ class ConsoleLogin : public operate::testing::Orders {
     if (request.target.find("/selfsubjectaccessreviews") != std::string::npos) {
       ++access_reviews;
       const auto body = *Json::parse(request.body);
+      const std::string resource(body.text_at("spec", "resourceAttributes", "resource"));
       const bool allowed = request.headers.get("authorization") != "Bearer good-stranger" &&
-                           !denied.contains(std::string(body.text_at("spec", "resourceAttributes", "resource")));
+                           !denied.contains(resource) &&
+                           !denied.contains(cat(resource, " ", body.text_at("spec", "resourceAttributes", "name")));
       out.body = cat(R"({"status":{"allowed":)", allowed, "}}");
       return out;
     }
@@ -168,7 +170,7 @@ class ConsoleLogin : public operate::testing::Orders {
   std::string user() { return std::string(Json::parse(send("GET", "/api/v1/session").body)->text_at("user")); }
 
   base::Registry metrics;
-  std::set<std::string> revoked, denied;  // tokens; resources
+  std::set<std::string> revoked, denied;  // tokens; resources, or one object: "configmaps tidemark-state"
   int access_reviews = 0;
   Noting noting{between};
   int reviews = 0;
@@ -281,16 +283,25 @@ TEST_F(ConsoleLogin, LoginIsNoPartOfTheSessionThatWasThere) {
 }
 
 TEST_F(ConsoleLogin, ShowsAKindOnlyToPersonWhoMayReadIt) {
-  denied = {"configmaps", "events"};
+  denied = {"configmaps", "events", "leases"};
+  node("a");
+  net::testing::run_for(loop, clock, 2s);
   ASSERT_EQ(log_in("good-ann").status, 200);
+  // Every path that console/openapi.json has for a GET, but the stream and the session.
   for (const auto* path :
        {"/api/v1/settings", "/api/v1/settings/texts", "/api/v1/settings/diff?from=now&to=now",
-        "/api/v1/calendar?pool=default", "/api/v1/budgets", "/api/v1/orders", "/api/v1/decisions", "/api/v1/yarn"}) {
+        "/api/v1/calendar?pool=default", "/api/v1/budgets", "/api/v1/orders", "/api/v1/orders/1", "/api/v1/decisions",
+        "/api/v1/yarn", "/api/v1/platform", "/api/v1/pools", "/api/v1/pools/default", "/api/v1/nodes/a",
+        "/api/v1/past/offer?node=a", "/api/v1/past/record?node=a", "/api/v1/past/incident?namespace=n&name=p"}) {
     const auto refused = send("GET", path);
     EXPECT_EQ(refused.status, 403) << path;
     EXPECT_NE(refused.body.find("ann may not"), std::string::npos) << refused.body;
   }
-  EXPECT_EQ(send("GET", "/api/v1/nodes").status, 200);
+  EXPECT_EQ(send("POST", "/api/v1/calendar", R"({"pool":"default","text":"schema: 1\nmode: enforce\n"})").status, 403);
+  for (const auto* path : {"/api/v1/summary", "/api/v1/nodes", "/api/v1/offline", "/api/v1/online", "/api/v1/problems",
+                           "/api/v1/history", "/api/v1/spark"}) {
+    EXPECT_EQ(send("GET", path).status, 200) << path;
+  }
   const int before = access_reviews;
   EXPECT_EQ(send("GET", "/api/v1/settings").status, 403);
   EXPECT_EQ(access_reviews, before) << "the answer is kept";
@@ -298,6 +309,10 @@ TEST_F(ConsoleLogin, ShowsAKindOnlyToPersonWhoMayReadIt) {
   net::testing::run_for(loop, clock, Login::kReviewLife + 1s);
   EXPECT_EQ(send("GET", "/api/v1/settings").status, 200);
   EXPECT_EQ(send("GET", "/api/v1/decisions").status, 200);
+  denied = {"configmaps tidemark-state"};
+  net::testing::run_for(loop, clock, Login::kReviewLife + 1s);
+  EXPECT_EQ(send("GET", "/api/v1/pools").status, 403) << "an override has its author and reason";
+  EXPECT_EQ(send("GET", "/api/v1/settings").status, 200);
 }
 
 TEST_F(ConsoleLogin, LoginByIssuerReturnsToThePageOnly) {

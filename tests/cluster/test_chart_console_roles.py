@@ -17,6 +17,13 @@ from cluster.test_manager import CAPACITY, STATUS
 from cluster.tidemark_process import wait_for
 
 CONSOLE = "tidemark-console"
+READER = "roles-reader"
+RBAC = "/apis/rbac.authorization.k8s.io/v1"
+NODES_AND_PODS = ("api/v1/summary", "api/v1/nodes", "api/v1/problems", "api/v1/history", "api/v1/offline", "api/v1/online")
+NEEDS_MORE = (
+    "api/v1/nodes/roles-console", "api/v1/pools", "api/v1/pools/default", "api/v1/calendar?pool=default", "api/v1/budgets", "api/v1/orders", "api/v1/decisions", "api/v1/yarn", "api/v1/platform",
+    "api/v1/past/record?node=roles-console",
+)
 
 
 @chart.needs_helm
@@ -51,8 +58,19 @@ class ConsolesRole(ChartRoles):
         shown = wait_for(node, "the node on the page", console)
         self.assertIsNone(shown["explanationError"])
         self.assertFalse([note for note in shown["explanation"]["notes"] if "could not be read" in note])
-        with ask("api/v1/platform", Cookie=cookie) as answer:
-            self.assertNotIn("Forbidden", answer.read().decode())
+        for path in (*NEEDS_MORE, *NODES_AND_PODS):
+            with ask(path, Cookie=cookie) as answer:
+                self.assertNotIn("Forbidden", answer.read().decode(), path)
+        self._reader()
+        with ask("api/v1/login", {"token": chart.token(READER)}) as answer:
+            cookie = answer.headers["Set-Cookie"].partition(";")[0]
+        for path in NODES_AND_PODS:
+            with ask(path, Cookie=cookie) as answer:
+                self.assertEqual(200, answer.status, path)
+        for path in NEEDS_MORE:
+            with self.subTest(path), self.assertRaises(urllib.error.HTTPError) as refused:
+                ask(path, Cookie=cookie)
+            self.assertEqual(403, refused.exception.code, path)
         self.assertEqual(0, console.stop())
         self.assertEqual([], asked_by(CONSOLE, self.since)[1])
         self.assertEqual({"get", "list", "watch"}, {grant.verb for grant in grants_of(self.rendered, CONSOLE) if grant.resource != "tokenreviews"})
@@ -64,6 +82,17 @@ class ConsolesRole(ChartRoles):
         ):
             with self.subTest(method, path=path):
                 self.assertEqual(403, own.request(method, path, body).status)
+
+    def _reader(self) -> None:
+        """A person who may list nodes and pods, and nothing else."""
+        subjects = [{"kind": "ServiceAccount", "namespace": NAMESPACE, "name": READER}]
+        for path, body in (
+            (f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts", {}),
+            (f"{RBAC}/clusterroles", {"rules": [{"apiGroups": [""], "resources": ["nodes", "pods"], "verbs": ["list"]}]}),
+            (f"{RBAC}/clusterrolebindings", {"roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": READER}, "subjects": subjects}),
+        ):
+            colocation.must(self.api.request("POST", path, {"metadata": {"name": READER}, **body}))
+            self.addCleanup(self.api.request, "DELETE", f"{path}/{READER}")
 
 
 if __name__ == "__main__":

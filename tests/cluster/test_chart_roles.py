@@ -167,7 +167,9 @@ class Roles(ChartRoles):
             self.assertRegex(self.command(role, "check", "ledger", "--for=2s").stdout, "(?i)clean: [0-9]+ nodes, [1-9]")
 
         for role in PEOPLE:
-            self.see_console(role)
+            url = re.search(r"^console +(http://\S+)$", self.see_console(role).log, re.M)[1]
+            with urllib.request.urlopen(f"{url}api/v1/yarn", timeout=30) as answer:  # lists events and leases
+                self.assertNotIn("orbidden", answer.read().decode())
 
         # History, stored and published, and read by people.
         self.pod_of_a_deployment("roles-web", "roles-1")
