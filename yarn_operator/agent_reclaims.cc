@@ -203,6 +203,8 @@ net::Task<void> AgentReclaims::preempt(const std::vector<Going*>& fresh) {
     each->next_ask = now + kAskAgainInGrace;
     if (!done) {
       refuse(*each, done.error().message);
+    } else if (!done->contains(each->of.nm)) {
+      refuse(*each, base::cat("its ResourceManager refused the total of ", each->of.nm.text()));
     } else if (in_grace) {
       tell_leaving(*each);
     }

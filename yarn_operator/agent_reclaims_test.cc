@@ -180,6 +180,32 @@ TEST_F(AgentReclaimsTest, RefusesIfNothingCanBeDone) {
   EXPECT_FALSE(answer(7).refused.empty());
 }
 
+// The other node of the same update is answered as usual.
+TEST_F(AgentReclaimsTest, RefusesAtOnceForANodeWhoseUpdateIsRefused) {
+  const NodeId refused{"host-of-n2", 1};
+  const std::string theirs = "container_1_0002_01_000002";
+  manager().nodes[refused] = {};
+  manager().run(theirs, refused, 512);
+  node("n2", refused.text(), origin("4k", "4Gi"));
+  begin_heard();
+  ASSERT_TRUE(total(refused, 4096, 4));
+  EXPECT_TRUE(annotation_is("n2", model::kYarnReclaimAnswerAnnotation, model::format_reclaim_answer({})));
+  manager().unknown = {refused.host};
+  manager().listing_takes = 200ms;
+  ask({"container_1_0001_01_000009"}, 1);  // both of the next requests share the listing after this one
+  EXPECT_EQ(answer(1).gone.size(), 1u);
+  const int updates = manager().updates;
+  ask({theirs}, 2, 1, 0s, "n2", 30);
+  ask_with_grace({kNewer}, 2, 30);
+  EXPECT_EQ(answer(2).leaving, std::vector{kNewer});
+  EXPECT_GE(manager().updates, updates + 3) << "together, then each alone";
+  const auto said = model::parse_reclaim_answer(annotation("n2", model::kYarnReclaimAnswerAnnotation));
+  ASSERT_TRUE(said);
+  EXPECT_EQ(said->generation, 2);
+  EXPECT_NE(said->refused.find(refused.text()), std::string::npos) << said->refused;
+  EXPECT_TRUE(said->leaving.empty());
+}
+
 // The age comes from our monotonic clock: eviction by preemption works with any clock difference.
 TEST_F(AgentReclaimsTest, AcceptsANodeWhoseClockIsAnHourOff) {
   begin_heard();

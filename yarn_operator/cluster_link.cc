@@ -326,7 +326,7 @@ net::Task<Result<Telling>> ClusterLink::tell(std::vector<Wanted> wanted) {
   co_return Telling{sent.size(), std::move(changes.set_again), std::move(changes.told_again)};
 }
 
-net::Task<Result<void>> ClusterLink::preempt(std::vector<Preemption> preemptions) {
+net::Task<Result<std::set<hadoop::NodeId>>> ClusterLink::preempt(std::vector<Preemption> preemptions) {
   std::vector<hadoop::NodeUpdate> updates;
   std::vector<model::Reason> reasons;
   for (Preemption& each : preemptions) {
@@ -335,13 +335,15 @@ net::Task<Result<void>> ClusterLink::preempt(std::vector<Preemption> preemptions
   }
   TM_CO_TRY(const auto sent, co_await send(std::move(updates), reasons));
   const base::MonotonicTime now = loop_.clock().monotonic();
+  std::set<hadoop::NodeId> taken;
   for (const auto& [each, index] : sent) {
+    taken.insert(each.id);
     const auto before = told_.find(each.id);
     const ActsOn* acts = acts_on(each.id);
     told_.insert_or_assign(each.id, Told{each.total, before == told_.end() ? 0 : before->second.generation, now, false,
                                          acts == nullptr ? each.total : acts->total});
   }
-  co_return Result<void>();
+  co_return taken;
 }
 
 net::Task<Result<hadoop::ContainerReport>> ClusterLink::container(const hadoop::ContainerId& id) {

@@ -106,8 +106,8 @@ class ClusterLink {
   // Sends the totals that changed to the ResourceManager, in one call.
   net::Task<Result<Telling>> tell(std::vector<Wanted> wanted);
 
-  // In one call. The confirmed amount (`counts_as`) stays.
-  net::Task<Result<void>> preempt(std::vector<Preemption> preemptions);
+  // In one call. The confirmed amount (`counts_as`) stays. Returns the nodes whose update the ResourceManager took.
+  net::Task<Result<std::set<hadoop::NodeId>>> preempt(std::vector<Preemption> preemptions);
   net::Task<Result<hadoop::ContainerReport>> container(const hadoop::ContainerId& id);
 
   bool synced() const { return seen_.has_value(); }

@@ -410,6 +410,22 @@ TEST_F(BoundedReclaimTest, RetriesADroppedUpdateWithoutCountingItTwice) {
   EXPECT_TRUE(again.off_the_hour.empty());
 }
 
+TEST_F(BoundedReclaimTest, RetriesARefusedUpdateAtOnceWithoutCountingItTwice) {
+  auto room = room_for(4);
+  auto begun = begin(room);
+  ASSERT_EQ(begun.off_the_hour, (OffTheHour{{"n", 4}}));
+  book.only_sent(begun, {kNm});
+  EXPECT_EQ(begun.first, 1U);
+  EXPECT_TRUE(book.to_try({{due()}, {}}, clock.monotonic()).due.empty());
+  book.only_sent(begun, {});
+  EXPECT_EQ(begun.first, 0U);
+  EXPECT_EQ(book.to_try({{due()}, {}}, clock.monotonic()).due.size(), 1U);
+  const auto again = begin(room);
+  EXPECT_EQ(again.preemptions.size(), 1U);
+  EXPECT_EQ(again.first, 1U);
+  EXPECT_TRUE(again.off_the_hour.empty());
+}
+
 // The newest containers were the smallest, so more ended than the average predicts.
 TEST_F(BoundedReclaimTest, CountsContainersThatEndedBeyondTheEstimate) {
   auto room = room_for(4);

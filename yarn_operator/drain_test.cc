@@ -43,6 +43,15 @@ class DrainTest : public testing::OperatorWorld {
   void say(std::string_view key, const std::string& text) {
     patch("n1", annotations(Json::object({{std::string(key), Json(text)}})));
   }
+  void order_to_evict(std::string_view name, int grace_s) {
+    const Json off = Json::object({{"tidemark.io/state", "off"}});
+    patch(name, Json::object({{"metadata", Json::object({{"labels", off}})}}));
+    const std::string detail = base::cat(
+        R"({"schema":1,"generation":7,"state":"off","cluster":{"generation":7,"orders":[{"wish":"off","by":"ann",)",
+        R"("why":"w","since":"2026-01-01T00:00:00Z","drainUntil":"2026-01-01T00:00:00Z","evict":true,"graceSeconds":)",
+        grace_s, "}]}}");
+    patch(name, annotations(Json::object({{std::string(model::kStateDetailAnnotation), Json(detail)}})));
+  }
   bool preempted(const std::vector<std::string>& wanted) {
     return until([&] { return manager().preempted == wanted; });
   }
@@ -76,14 +85,29 @@ TEST_F(DrainTest, EndsAllContainersIncludingMastersIfTheOfferIsZero) {
 
 TEST_F(DrainTest, OrderThatEvictsEndsAllContainersWithoutAManager) {
   offer(4096);  // the last offer of a manager that is gone
-  patch("n1", Json::object({{"metadata", Json::object({{"labels", Json::object({{"tidemark.io/state", "off"}})}})}}));
-  say(model::kStateDetailAnnotation,
-      R"({"schema":1,"generation":7,"state":"off","cluster":{"generation":7,"orders":[{"wish":"off","by":"ann",)"
-      R"("why":"w","since":"2026-01-01T00:00:00Z","drainUntil":"2026-01-01T00:00:00Z","evict":true,"graceSeconds":1}]}})");
+  order_to_evict("n1", 1);
   begin();
   EXPECT_TRUE(preempted({kNew, kOld}));
   EXPECT_TRUE(total(kDrainNm, 0, 0));
   EXPECT_EQ(manager().told_totals, (std::vector<Told>{{0, 3, 1000}, {0, 0, kNever}}));
+}
+
+// The other node is sent alone. Until the retry, no new container starts on the refused one.
+TEST_F(DrainTest, RetriesInTheNextPassOnANodeWhoseUpdateIsRefused) {
+  const NodeId refused{"host-of-n2", 1};
+  manager().nodes[refused] = {};
+  manager().run("container_1_0002_01_000002", refused, 512);
+  node("n2", refused.text(), origin("4k", "4Gi"));
+  manager().unknown = {refused.host};
+  manager().unknown_for = 2;  // with the other node, and alone
+  order_to_evict("n1", 30);
+  order_to_evict("n2", 30);
+  begin();
+  EXPECT_TRUE(total(refused, 0, 2));
+  EXPECT_EQ(manager().told_totals, (std::vector<Told>{{0, 3, 30'000}, {0, 0, kNever}, {0, 2, 30'000}}));
+  pass(500ms);
+  EXPECT_EQ(manager().told_totals.size(), 3U) << "both are in their grace";
+  EXPECT_NE(metrics.text().find("tidemark_yarn_operator_drained_nodes_total 2"), std::string::npos);
 }
 
 // Applications learn of it at once, and no other total saves the containers in between.

@@ -135,12 +135,13 @@ net::Task<std::optional<base::Duration>> RunningOperator::end_what_is_due(Lane& 
   found = what_is_due(lane);  // an order may have been withdrawn meanwhile
   const base::MonotonicTime now = loop_.clock().monotonic();
   auto drains = reclaims_.drains.begin(found.drains.due, lane.link, now, found.room);
-  if (co_await end(lane, std::move(drains.preemptions))) metrics_.drained_nodes.add(drains.first);
+  metrics_.drained_nodes.add(co_await end(lane, reclaims_.drains, std::move(drains)));
   auto reclaims = reclaims_.returns.begin(found.reclaims.due, lane.link, now, found.room,
                                           lane.reclaims.room(found.asked_to_return, now));
-  lane.reclaims.began(reclaims.first);
   count_preempted(lane, reclaims);
-  if (co_await end(lane, std::move(reclaims.preemptions))) metrics_.reclaimed_nodes.add(reclaims.first);
+  const std::size_t reclaimed = co_await end(lane, reclaims_.returns, std::move(reclaims));
+  lane.reclaims.began(reclaimed);
+  metrics_.reclaimed_nodes.add(reclaimed);
   note_grace(lane, found);
   co_return found.drains.next;
 }
@@ -180,11 +181,12 @@ void RunningOperator::note_waits(Lane& lane, const WhatIsDue& found) {
   metrics_.reclaims_waiting.set(static_cast<double>(all));
 }
 
-net::Task<bool> RunningOperator::end(Lane& lane, std::vector<Preemption> preemptions) {
-  if (preemptions.empty()) co_return false;
-  const auto told = co_await lane.link.preempt(std::move(preemptions));
-  if (!told) lane.log.warn("cannot reclaim from nodes", {{"why", told.error().message}});
-  co_return told.has_value();
+net::Task<std::size_t> RunningOperator::end(Lane& lane, ReclaimProgress& progress, ReclaimProgress::Begun begun) {
+  if (begun.preemptions.empty()) co_return 0;
+  const auto sent = co_await lane.link.preempt(begun.preemptions);
+  if (!sent) lane.log.warn("cannot reclaim from nodes; retrying", {{"why", sent.error().message}});
+  progress.only_sent(begun, sent ? *sent : std::set<hadoop::NodeId>());
+  co_return begun.first;
 }
 
 net::Task<void> RunningOperator::hear_agents(Lane& lane) {

@@ -80,7 +80,7 @@ ReclaimProgress::Begun ReclaimProgress::begin(const std::vector<NodeReclaim>& du
     if (link.may_hold_more(report->id)) continue;  // what it holds is not known yet; wait for the next report
     if (each.bounded) count_what_ended(each, *report, now, room, begun);
     const Last* last = last_of(each);
-    const bool again = last != nullptr;
+    const bool again = last != nullptr && last->tries > 0;
     policy::sell::YarnAmount keep = each.keep;
     if (again) {
       keep = {std::max(keep.memory_mib, last->keep.memory_mib), std::max(keep.vcores, last->keep.vcores)};
@@ -88,7 +88,7 @@ ReclaimProgress::Begun ReclaimProgress::begin(const std::vector<NodeReclaim>& du
     const policy::sell::YarnAmount used{report->used.memory_mib, report->used.vcores};
     std::int64_t too_much = policy::sell::yarn_too_much(used, keep);
     if (too_much > 0 && !again && begun.first == first_max) continue;
-    Last next{each.order, keep, too_much == 0, now + each.grace + kPreemptAgain};
+    Last next{each.order, keep, too_much == 0, now + each.grace + kPreemptAgain, again ? last->tries + 1 : 1};
     if (too_much > 0 && each.bounded) {
       too_much = within_the_hour(each, *report, too_much, room, begun, next);
     }
@@ -102,9 +102,20 @@ ReclaimProgress::Begun ReclaimProgress::begin(const std::vector<NodeReclaim>& du
     preemption.total.memory_mib = take.memory_mib;
     preemption.total.vcores = take.vcores;
     begun.preemptions.push_back(std::move(preemption));
+    begun.nodes.push_back(each.node);
     begun.first += again ? 0 : 1;
   }
   return begun;
+}
+
+// The try stays known: its containers are charged to the hour already.
+void ReclaimProgress::only_sent(Begun& begun, const std::set<hadoop::NodeId>& sent) {
+  for (std::size_t i = 0; i < begun.nodes.size(); ++i) {
+    const auto last = last_.find(begun.nodes[i]);
+    if (last == last_.end() || sent.contains(begun.preemptions[i].nm)) continue;
+    last->second.again = base::MonotonicTime();
+    if (--last->second.tries == 0) --begun.first;
+  }
 }
 
 bool ReclaimProgress::waits(const NodeReclaim& due) const {

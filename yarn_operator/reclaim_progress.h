@@ -14,6 +14,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -49,6 +50,7 @@ class ReclaimProgress {
   NodeReclaims to_try(NodeReclaims found, base::MonotonicTime now) const;
   struct Begun {
     std::vector<Preemption> preemptions;
+    std::vector<std::string> nodes;                                  // of the preemptions, in their order
     std::size_t first = 0;                                           // number of nodes not tried before
     std::vector<std::pair<std::string, std::int64_t>> off_the_hour;  // node and containers charged to `room`
   };
@@ -60,6 +62,8 @@ class ReclaimProgress {
   // limits bounded orders.
   Begun begin(const std::vector<NodeReclaim>& due, const ClusterLink& link, base::MonotonicTime now, HourRoom& room,
               std::size_t first_max = std::numeric_limits<std::size_t>::max());
+  // Of these preemptions the ResourceManager took only `sent`. The others are due again at once, and in no grace.
+  void only_sent(Begun& begun, const std::set<hadoop::NodeId>& sent);
   void forget(const std::function<bool(const std::string&)>& is_gone);
 
  private:
@@ -68,6 +72,7 @@ class ReclaimProgress {
     policy::sell::YarnAmount keep;
     bool done = false;
     base::MonotonicTime again;
+    int tries = 0;       // sent to the ResourceManager
     bool waits = false;  // for its hour, at least partly
     // State before the last try, and what that try charged to the hour.
     std::int64_t used_mib = 0;

@@ -129,7 +129,8 @@ class RunningOperator final : public YarnOperator {
   // Executes drains and reclaims. The next totals of their nodes follow at once. Returns the time until the next one is
   // due.
   net::Task<std::optional<base::Duration>> end_what_is_due(Lane& lane);
-  net::Task<bool> end(Lane& lane, std::vector<Preemption> preemptions);
+  // Returns the number of nodes that were not tried before.
+  net::Task<std::size_t> end(Lane& lane, ReclaimProgress& progress, ReclaimProgress::Begun begun);
   void note_grace(Lane& lane, const WhatIsDue& found);
   // For these nodes, minus what was preempted in their pools within the hour.
   HourRoom hour_room(const std::set<std::string>& bounded);

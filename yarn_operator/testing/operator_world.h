@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -81,7 +82,9 @@ struct ResourceManagerTwin {
     if (call.method == "updateNodeResource") {
       ++updates;
       if (!refuses.empty()) return hadoop::Refusal{.exception = refuses, .message = "no"};
-      if (std::ranges::any_of(unknown, [&](const std::string& host) { return call.request.contains(host); })) {
+      if (unknown_for > 0 &&
+          std::ranges::any_of(unknown, [&](const std::string& host) { return call.request.contains(host); })) {
+        --unknown_for;
         return hadoop::Refusal{.exception = "org.apache.hadoop.yarn.exceptions.YarnException",
                                .message = "change resource on an unrecognized node"};
       }
@@ -229,7 +232,8 @@ struct ResourceManagerTwin {
   std::string refuses;               // rejects updates with this exception
   bool drops = false;                // answers but does not apply updates
   std::vector<std::string> unknown;  // hosts that are listed, and left: an update with one of them is refused whole
-  std::string refused;               // host for which the rest of an update was not applied
+  int unknown_for = std::numeric_limits<int>::max();  // so many updates
+  std::string refused;                                // host for which the rest of an update was not applied
   int updates = 0, updated_nodes = 0;
   std::int32_t overcommit = 0;
   std::unique_ptr<RpcServer> client;
