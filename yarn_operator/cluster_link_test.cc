@@ -305,6 +305,24 @@ TEST_F(ClusterLinkTest, DoesNotFinishADrainWhileContainersMayBeUnknown) {
   EXPECT_EQ(begun.first, 1U);
 }
 
+// Until then a container may start on the empty node.
+TEST_F(ClusterLinkTest, AnOrderToEvictIsDoneWhenTheTotalIsZero) {
+  one.nodes = {{kNm, {}}};
+  ASSERT_TRUE(refresh());
+  ReclaimProgress book;
+  NodeReclaim due = drain(1, 0);
+  due.evicts = true;
+  const auto is_due_later = [&] {
+    EXPECT_TRUE(book.begin({due}, link, clock.monotonic(), no_room).preemptions.empty());
+    clock.advance(1min);
+    return !book.to_try({{due}, {}}, clock.monotonic()).due.empty();
+  };
+  EXPECT_TRUE(is_due_later());
+  one.nodes.at(kNm).memory = 0;
+  ASSERT_TRUE(refresh());
+  EXPECT_FALSE(is_due_later());
+}
+
 // The others stay due: the first nodes may release enough.
 TEST_F(ClusterLinkTest, StartsATenthOfTheRequestedNodesAtOnceAndOthersLater) {
   ReclaimProgress book;

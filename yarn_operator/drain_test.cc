@@ -92,6 +92,17 @@ TEST_F(DrainTest, OrderThatEvictsEndsAllContainersWithoutAManager) {
   EXPECT_EQ(manager().told_totals, (std::vector<Told>{{0, 3, 1000}, {0, 0, kNever}}));
 }
 
+// Its ResourceManager had already allocated it when the total of 0 arrived.
+TEST_F(DrainTest, OrderThatEvictsEndsAContainerThatStartsAfterTheFirstReport) {
+  manager().containers.clear();
+  manager().nodes.at(kDrainNm) = {};
+  order_to_evict("n1", 1);
+  begin();
+  EXPECT_TRUE(total(kDrainNm, 0, 0));
+  manager().run(kNew, kDrainNm, 512);
+  EXPECT_TRUE(preempted({kNew}));
+}
+
 // The other node is sent alone. Until the retry, no new container starts on the refused one.
 TEST_F(DrainTest, RetriesInTheNextPassOnANodeWhoseUpdateIsRefused) {
   const NodeId refused{"host-of-n2", 1};

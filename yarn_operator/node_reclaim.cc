@@ -40,7 +40,7 @@ NodeReclaims drains_due(const std::vector<Wanted>& wanted, const NodeOf& node_of
     // The mark itself is the order, so that it holds while the manager is down.
     if (const auto order = eviction_order(*node, now)) {
       found.due.push_back({each.node, each.nm, model::Reason::kYarnDrained, order->since.since_epoch.count(),
-                           policy::sell::YarnAmount{0, kAllVcores}, each.total.vcores, order->grace});
+                           policy::sell::YarnAmount{0, kAllVcores}, each.total.vcores, order->grace, false, true});
       continue;
     }
     const auto offer = offer_on(*node);

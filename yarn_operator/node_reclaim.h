@@ -30,6 +30,7 @@ struct NodeReclaim {
   std::int32_t offered_vcores = 0;  // of the total that follows
   base::Duration grace{0};          // between the notice to the applications and the kill
   bool bounded = false;             // by the hour of its pool (yarn_operator/hour_room.h): not ordered by a person
+  bool evicts = false;              // nothing may stay, and nothing new may start
 };
 struct NodeReclaims {
   std::vector<NodeReclaim> due;

@@ -88,6 +88,8 @@ ReclaimProgress::Begun ReclaimProgress::begin(const std::vector<NodeReclaim>& du
     const policy::sell::YarnAmount used{report->used.memory_mib, report->used.vcores};
     std::int64_t too_much = policy::sell::yarn_too_much(used, keep);
     if (too_much > 0 && !again && begun.first == first_max) continue;
+    // Until the total of 0 is in force a container may start there, and then it must end too.
+    if (too_much == 0 && each.evicts && report->capability.memory_mib > 0) continue;
     Last next{each.order, keep, too_much == 0, now + each.grace + kPreemptAgain, again ? last->tries + 1 : 1};
     if (too_much > 0 && each.bounded) {
       too_much = within_the_hour(each, *report, too_much, room, begun, next);
