@@ -39,8 +39,9 @@
 namespace tidemark::yarn_operator {
 
 inline constexpr base::Duration kGoneWithin = std::chrono::seconds(1);
-// Its ResourceManager ends a container at a heartbeat of its node after the deadline.
-inline constexpr base::Duration kGoneAfterGrace = std::chrono::seconds(3);
+// Its ResourceManager ends a container at a heartbeat of its node after the deadline: every three seconds in a large
+// cluster. The agent waits for eight.
+inline constexpr base::Duration kGoneAfterGrace = std::chrono::seconds(5);
 inline constexpr base::Duration kKeepMax =
     std::chrono::minutes(5);  // longest time that a request may keep a node's total down
 // An older request was left by an operator that stopped; the agent has acted without it. Also the largest accepted

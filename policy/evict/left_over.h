@@ -27,8 +27,10 @@ struct EvictionOrder {
   bool operator==(const EvictionOrder&) const = default;
 };
 
-// The ResourceManager kills at the end of the grace, and its NodeManager acts within a heartbeat.
-inline constexpr base::Duration kLeftOverAfter = std::chrono::seconds(2);
+// The ResourceManager ends a container at the first heartbeat of its NodeManager after the grace. From then on the
+// application sees a pre-emption, even if the agent kills the processes. Large clusters have a heartbeat of three
+// seconds, and the operator may read the order later than the agent.
+inline constexpr base::Duration kLeftOverAfter = std::chrono::seconds(5);
 inline constexpr base::Duration kLeftOverAgain = std::chrono::seconds(10);
 inline constexpr base::Duration kLeftOverGrace = std::chrono::seconds(1);  // of the request: the grace is over
 
