@@ -53,6 +53,9 @@ RunningOperator::RunningOperator(net::EventLoop& loop, Rim rim, std::vector<Yarn
 }
 
 Result<void> RunningOperator::prepare(kube::Client& election, base::Random random) {
+  if (options_.totals.rounding == policy::sell::YarnRounding::kPeer && options_.totals.memory_per_vcore_mib > 0) {
+    return fail(ErrorKind::kInvalid, "--memory-per-vcore has no effect with --rounding=peer; remove one of them");
+  }
   if (options_.leader_elect && !only_observes()) {
     TM_TRY(elector_, kube::LeaderElector::make(loop_, election, election, log_, registry_, random, options_.lease));
     elector_->on_change([this](bool) {

@@ -119,6 +119,15 @@ TEST_F(YarnOperatorTest, ARefusalOfEachNodeIsNotRepeatedForEach) {
   EXPECT_LT(manager().updates, 64) << "two rounds; each node alone takes 127 calls a round";
 }
 
+TEST_F(YarnOperatorTest, RefusesMemoryPerVcoreWithKoordinatorRounding) {
+  options.totals.memory_per_vcore_mib = 2048;
+  options.totals.rounding = policy::sell::YarnRounding::kPeer;
+  const auto made =
+      YarnOperator::make(loop, {*client, *client, workers, {}, "me"}, {}, log, metrics, base::Random(2), options);
+  ASSERT_FALSE(made);
+  EXPECT_TRUE(made.error().message.starts_with("--memory-per-vcore has no effect with --rounding=peer"));
+}
+
 TEST_F(YarnOperatorTest, ReportsASchedulerThatIgnoresVcores) {
   manager().nodes = {{{"a", 1}, {.used_memory = 1536, .used_vcores = 5}}};
   node("n1", "a:1", origin("4k", "4Gi"));
