@@ -324,8 +324,8 @@ TEST_F(AgentReclaimsTest, ASlowNodeDoesNotDelayOthers) {
     });
   };
   EXPECT_EQ(answer(1).stayed, std::vector{kNewer});
-  const auto slow = said_at("containers were wanted back", "node=n1");
-  EXPECT_LT(said_at("containers were wanted back", "node=n2"), slow);
+  const auto slow = said_at("reclaim for an agent ended", "node=n1");
+  EXPECT_LT(said_at("reclaim for an agent ended", "node=n2"), slow);
   EXPECT_LT(said_at("total sent", "nm=c:1"), slow);
   EXPECT_LT(slow, said.end());
 }

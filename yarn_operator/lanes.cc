@@ -253,7 +253,7 @@ void RunningOperator::note_answer(Lane& lane, const AgentReclaim& asked, const m
     metrics_.agent_preempted.add(answer.gone.size());
     metrics_.agent_not_preempted.add(answer.stayed.size());
   }
-  lane.log.info(in_grace ? "applications told to give up containers" : "containers were wanted back",
+  lane.log.info(in_grace ? "applications told to give up containers" : "reclaim for an agent ended",
                 {{"node", asked.node},
                  {"generation", std::to_string(answer.generation)},
                  {"leaving", base::join(answer.leaving, " ")},
