@@ -2,7 +2,8 @@
 //
 //   kill   SIGKILL to all processes in its cgroup, or with its name if it has none
 //
-//   stop   SIGTERM to the same, and a kill at the deadline. If repeated, the earlier deadline applies.
+//   stop   SIGTERM to the same except a shell that only waits, and a kill at the deadline. If repeated, the earlier
+//          deadline applies.
 //
 // The NodeManager sees that the processes end and reports 137 or 143. This process forgets stops when it ends, so the
 // caller checks whether the container has ended.

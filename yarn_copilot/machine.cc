@@ -119,6 +119,25 @@ bool names_container(const linux::Folder& proc, pid_t pid, std::string_view id, 
   return false;
 }
 
+// The shell of "bash -c COMMAND", with which a NodeManager starts a container: it leads the session, waits for a child,
+// and would end by SIGTERM. Its end is the end of the container for the NodeManager, which kills all others 250 ms
+// later (yarn.nodemanager.sleep-delay-before-sigkill.ms).
+std::set<pid_t> waiting_shells(const linux::Folder& proc, const std::set<pid_t>& processes, linux::Buffer& buffer) {
+  std::set<pid_t> out, parents;
+  for (const pid_t pid : processes) {
+    const auto stat = stat_of(proc, pid, buffer);
+    if (!stat || stat->ended) continue;
+    parents.insert(stat->parent);
+    if (stat->session == pid && !processes.contains(stat->parent)) out.insert(pid);
+  }
+  std::erase_if(out, [&](pid_t pid) {
+    if (!parents.contains(pid)) return true;
+    const auto handles = linux::read_handles(proc, pid, SIGTERM, buffer);
+    return !handles || handles->value_or(true);
+  });
+  return out;
+}
+
 std::string refusal(const linux::WriteReport& report, const Group& group, File file) {
   if (report.error) return report.error->message;
   return base::cat(group.place(file).text(), ": ", linux::to_string(report.outcome));
@@ -415,10 +434,27 @@ Result<void> Machine::remove_if_empty(const std::string& group) const {
   return linux::remove_group(others_, group);
 }
 
+Result<std::set<pid_t>> Machine::waiting_shells_of(const std::string& id) const {
+  linux::Buffer buffer;
+  std::set<pid_t> processes;
+  for (const std::string& file : process_files(group_of(id))) {
+    TM_TRY(const std::set<pid_t> there, processes_in(file, buffer));
+    processes.insert(there.begin(), there.end());
+  }
+  if (processes.empty()) {
+    TM_TRY(processes, strays_of(id, buffer));
+  }
+  return waiting_shells(proc_, processes, buffer);
+}
+
 Result<Machine::Ended> Machine::end(const std::string& id, bool ask) const {
   linux::KernelGroupKiller killer(hierarchies_, rim_);
+  std::set<pid_t> spared;
+  if (ask) {
+    TM_TRY(spared, waiting_shells_of(id));
+  }
   if (has_group(id)) {
-    TM_TRY(auto report, ask ? killer.ask(group_of(id)) : killer.kill(group_of(id)));
+    TM_TRY(auto report, ask ? killer.ask(group_of(id), spared) : killer.kill(group_of(id)));
     if (report.killed + report.left > 0) {
       // A process may have stayed outside a cgroup that was made later.
       if (adopts_ && !ask) {
@@ -430,7 +466,7 @@ Result<Machine::Ended> Machine::end(const std::string& id, bool ask) const {
     }
   }
   // Without a cgroup, or with one that only its NodeManager uses.
-  TM_TRY(const auto report, ask ? linux::signal_marked(proc_, kContainerVariable, id, SIGTERM, rim_)
+  TM_TRY(const auto report, ask ? linux::signal_marked(proc_, kContainerVariable, id, SIGTERM, spared, rim_)
                                 : linux::kill_marked(proc_, kContainerVariable, id, rim_));
   if (report.killed + report.left > 0) return Ended{EndedBy::kProcesses, report};
   return fail(ErrorKind::kNotFound, "no process on this machine belongs to container ", id);

@@ -73,7 +73,8 @@ class Machine {
     linux::KillReport report;
   };
   Result<Ended> kill(const std::string& id) const;
-  Result<Ended> ask(const std::string& id) const;  // SIGTERM to each, once
+  // SIGTERM to each, once, except to a shell that only waits for the command of the container.
+  Result<Ended> ask(const std::string& id) const;
 
   // Containers that have a cgroup in any hierarchy.
   std::vector<std::string> groups() const;
@@ -94,6 +95,7 @@ class Machine {
   Result<void> make(const std::string& group) const;
   bool is_shared(const linux::Hierarchy& one) const;
   std::vector<std::string> process_files(const std::string& group) const;
+  Result<std::set<pid_t>> waiting_shells_of(const std::string& id) const;
   std::string_view above_parent() const;
   Result<void> remove_if_empty(const std::string& group) const;
   Result<std::set<pid_t>> strays_of(const std::string& id, linux::Buffer& buffer) const;

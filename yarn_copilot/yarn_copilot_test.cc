@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -345,6 +346,32 @@ TEST_F(World, StopsWithSigtermAndKillsAtTheDeadline) {
   EXPECT_EQ(audit[1].verb, "kill");
   EXPECT_EQ(audit[1].reason, "TM-EVICT-002");
   EXPECT_EQ(post("/tidemark/v1/stop", of(kTask)).status, 404) << "no process is left";
+}
+
+// A NodeManager starts a container as `bash -c COMMAND`, and kills all of it when that shell has ended.
+TEST_F(World, StopSparesTheShellThatWaitsForTheCommand) {
+  const auto add = [&](pid_t pid, pid_t shell, std::string_view caught, std::string_view id) {
+    add_process(pid, id);
+    killing.processes[pid].hears_sigterm = false;
+    const pid_t parent = pid == shell ? 1 : shell;
+    proc.write(base::cat(pid, "/stat"), base::cat(pid, " (x) S ", parent, " ", shell, " ", shell,
+                                                  " 0 -1 0 0 0 0 0 1 1 0 0 20 0 1 0 100 0 10\n"));
+    proc.write(base::cat(pid, "/status"), base::cat("SigIgn:\t0\nSigCgt:\t", caught, "\n"));
+  };
+  add(10, 10, "0", kTask);
+  add(11, 10, "4000", kTask);
+  add(20, 20, "4000", kOther);  // a script that has a trap
+  add(21, 20, "0", kOther);
+  for (const pid_t pid : {30, 31}) {
+    add(pid, 30, "0", kMaster);
+    killing.add(pid, {});  // without a cgroup
+    proc.write(base::cat(pid, "/environ"), base::cat("CONTAINER_ID=", kMaster, std::string(1, '\0')));
+  }
+  start();
+  for (const std::string_view id : {kTask, kOther, kMaster}) {
+    EXPECT_EQ(post("/tidemark/v1/stop", of(id, R"(,"graceSeconds":3600)")).status, 202) << id;
+  }
+  EXPECT_EQ(killing.told, (std::set<pid_t>{11, 20, 21, 31}));
 }
 
 TEST_F(World, WritesLimitsTogetherOrNotAtAll) {

@@ -93,7 +93,7 @@ class Ender {
       : hierarchies_(hierarchies), rim_(rim), path_(path) {}
 
   Result<KillReport> kill(base::Duration last_patience);
-  Result<KillReport> ask();
+  Result<KillReport> ask(const std::set<pid_t>& spared);
 
  private:
   Result<Members> look();
@@ -287,8 +287,9 @@ Result<KillReport> Ender::kill(base::Duration last_patience) {
   return outcome(killed, members);
 }
 
-Result<KillReport> Ender::ask() {
-  TM_TRY(const Members members, look());
+Result<KillReport> Ender::ask(const std::set<pid_t>& spared) {
+  TM_TRY(Members members, look());
+  std::erase_if(members.pids, [&](pid_t pid) { return spared.contains(pid); });
   std::size_t told = 0;
   for (std::span<const pid_t> others(members.pids); !others.empty();) {
     const std::size_t count = std::min(others.size(), kKillProcessesARound);
@@ -360,8 +361,8 @@ Result<KillReport> KernelGroupKiller::kill_again(const std::string& path) {
   return Ender(hierarchies_, rim_, path).kill(base::Duration(0));
 }
 
-Result<KillReport> KernelGroupKiller::ask(const std::string& path) {
-  return Ender(hierarchies_, rim_, path).ask();
+Result<KillReport> KernelGroupKiller::ask(const std::string& path, const std::set<pid_t>& spared) {
+  return Ender(hierarchies_, rim_, path).ask(spared);
 }
 
 }  // namespace tidemark::linux

@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cstddef>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 
@@ -91,7 +92,8 @@ class KernelGroupKiller final : public GroupKiller {
   KernelGroupKiller(const Hierarchies& hierarchies, KillRim& rim) : hierarchies_(hierarchies), rim_(rim) {}
   Result<KillReport> kill(const std::string& path) override;
   Result<KillReport> kill_again(const std::string& path) override;
-  Result<KillReport> ask(const std::string& path) override;
+  Result<KillReport> ask(const std::string& path) override { return ask(path, {}); }
+  Result<KillReport> ask(const std::string& path, const std::set<pid_t>& spared);  // SIGTERM to each other, once
 
  private:
   const Hierarchies& hierarchies_;

@@ -287,6 +287,14 @@ TEST_F(KillTest, AskedProcessMayStay) {
   EXPECT_TRUE(rim.written.empty());
 }
 
+TEST_F(KillTest, AsksAllExceptSpared) {
+  make_v1({"top"});
+  add_v1(11, "top");
+  add_v1(12, "top");
+  EXPECT_EQ(KernelGroupKiller(*hierarchies, rim).ask("top", {11}).value(), (KillReport{1, 1}));
+  EXPECT_EQ(alive(), Pids{11});
+}
+
 TEST_F(KillTest, AsksAllProcesses) {
   make_v1({"top"});
   constexpr pid_t kFirst = 1000, kCount = static_cast<pid_t>(kKillProcessesARound) + 1;

@@ -264,12 +264,12 @@ Result<KillReport> kill_marked(const Folder& proc, std::string_view variable, st
 }
 
 Result<KillReport> signal_marked(const Folder& proc, std::string_view variable, std::string_view value, int signal,
-                                 KillRim& rim) {
+                                 const std::set<pid_t>& spared, KillRim& rim) {
   OneContainer container(proc, variable, value, rim.self());
   TM_TRY(const auto found, container.find());
   std::vector<pid_t> pids;
   for (const MarkedProcess& each : found) {
-    if (!each.waits) pids.push_back(each.pid);
+    if (!each.waits && !spared.contains(each.pid)) pids.push_back(each.pid);
   }
   TM_TRY(auto held, hold(container, std::move(pids), rim));
   Signalled done = signal_all(std::move(held), signal, rim);

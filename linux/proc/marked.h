@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,9 +43,9 @@ Result<MarkedProcesses> find_marked(const Folder& proc, std::string_view variabl
 // Sends SIGKILL to all processes with that value, in rounds until there are none: an unseen process may have forked
 // meanwhile.
 Result<KillReport> kill_marked(const Folder& proc, std::string_view variable, std::string_view value, KillRim& rim);
-// `signal` once to each that does not only wait.
+// `signal` once to each that does not only wait and is not in `spared`.
 Result<KillReport> signal_marked(const Folder& proc, std::string_view variable, std::string_view value, int signal,
-                                 KillRim& rim);
+                                 const std::set<pid_t>& spared, KillRim& rim);
 
 // Parts of it, for tests and fuzzers.
 struct ProcessStat {

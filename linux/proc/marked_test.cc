@@ -251,7 +251,7 @@ TEST(MarkedProcesses, KillsWholeContainerWithoutGroup) {
   const RealContainer container(base::cat("container_test_", ::getpid()));
   EXPECT_GE(container.count(), 4u) << "who waits, the shell and its children";
   KernelKillRim rim;
-  const auto asked = signal_marked(container.proc, kVariable, container.value, SIGCONT, rim);
+  const auto asked = signal_marked(container.proc, kVariable, container.value, SIGCONT, {}, rim);
   ASSERT_TRUE(asked) << asked.error().message;
   EXPECT_GE(asked->killed, 3u);
   EXPECT_GE(asked->left, 4u);

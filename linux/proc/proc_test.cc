@@ -136,6 +136,16 @@ TEST_F(ProcTest, ReadsOwnerOfProcess) {
     EXPECT_FALSE(parse_process_owner(text)) << text;
 }
 
+TEST_F(ProcTest, ReportsHandledSignals) {
+  tree.write("12/status", "Name:\tbash\nSigIgn:\t0000000000000004\nSigCgt:\t0000000180004000\n");
+  EXPECT_EQ(read_handles(proc, 12, SIGTERM, buffer).value(), true) << "caught";
+  EXPECT_EQ(read_handles(proc, 12, SIGQUIT, buffer).value(), true) << "ignored";
+  EXPECT_EQ(read_handles(proc, 12, SIGINT, buffer).value(), false);
+  EXPECT_FALSE(read_handles(proc, 13, SIGTERM, buffer).value()) << "it is gone";
+  for (const std::string_view text : {"", "SigCgt:\t4000\n", "SigIgn:\t0\nSigCgt:\tx\n", "SigIgn:\t\nSigCgt:\t0\n"})
+    EXPECT_FALSE(parse_handles(text, SIGTERM)) << text;
+}
+
 TEST_F(ProcTest, ProcessesByTheirName) {
   tree.write("self/stat", "14 (koordlet) S 1\n");
   const std::pair<std::string_view, std::string_view> processes[] = {

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstring>
 #include <limits>
+#include <system_error>
 
 #include "base/text.h"
 #include "linux/scan.h"
@@ -101,6 +102,29 @@ Result<ProcessOwner> parse_process_owner(std::string_view status) {
 
 Result<std::optional<ProcessOwner>> read_process_owner(const Folder& proc, pid_t pid, Buffer& buffer) {
   return read_of(proc, pid, "status", buffer, parse_process_owner);
+}
+
+// "SigIgn:\t0000000000001000", "SigCgt:\t0000000180014a07": a bit for each signal, the first for signal 1.
+Result<bool> parse_handles(std::string_view status, int signal) {
+  std::uint64_t handled = 0;
+  int found = 0;
+  Lines lines(status);
+  for (std::string_view line; lines.next(line);) {
+    if (!line.starts_with("SigIgn:\t") && !line.starts_with("SigCgt:\t")) continue;
+    const std::string_view digits = line.substr(sizeof "SigIgn:");
+    std::uint64_t mask = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), mask, 16);
+    if (error != std::errc() || end != digits.data() + digits.size()) continue;
+    handled |= mask;
+    ++found;
+  }
+  if (found != 2)
+    return fail(ErrorKind::kInvalid, "the signals of a process are wanted, found ", base::in_quotes(status));
+  return (handled >> (signal - 1) & 1U) != 0;
+}
+
+Result<std::optional<bool>> read_handles(const Folder& proc, pid_t pid, int signal, Buffer& buffer) {
+  return read_of(proc, pid, "status", buffer, [&](std::string_view text) { return parse_handles(text, signal); });
 }
 
 Result<std::vector<pid_t>> find_named(const Folder& proc, std::string_view name, Buffer& buffer) {

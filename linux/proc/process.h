@@ -37,6 +37,10 @@ struct ProcessOwner {
 Result<ProcessOwner> parse_process_owner(std::string_view status);
 Result<std::optional<ProcessOwner>> read_process_owner(const Folder& proc, pid_t, Buffer&);
 
+// /proc/<pid>/status: whether the process catches or ignores that signal, which would otherwise end it.
+Result<bool> parse_handles(std::string_view status, int signal);
+Result<std::optional<bool>> read_handles(const Folder& proc, pid_t, int signal, Buffer&);
+
 // Pids of processes whose program has this name (the kernel keeps 15 letters), except the caller. Scans all processes
 // of the machine, some ten microseconds each.
 Result<std::vector<pid_t>> find_named(const Folder& proc, std::string_view name, Buffer& buffer);
