@@ -5,7 +5,7 @@ import re
 import subprocess
 import zipfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from support.yarn import settings
@@ -77,16 +77,21 @@ def map_reduce(yarn: Yarn, maps: int, seconds: int, *, map_memory_mib: int = 256
 
 def spark(yarn: Yarn, tasks: int, seconds: int, *, executors: int = 2, memory_mib: int = 512, until: Path | None = None) -> Spark:
     """With `until` no task ends before that file exists."""
+    return spark_program(yarn, "SleepingTasks", str(tasks), str(seconds), *([str(until)] if until else []), executors=executors, memory_mib=memory_mib)
+
+
+def spark_program(yarn: Yarn, program: str, *arguments: str, executors: int = 2, memory_mib: int = 512, more: Mapping[str, str] = {}) -> Spark:
+    """One of `jobs`, with `more` settings."""
     name = f"job-{len(yarn.jobs)}"
-    jars, jar = Path(os.environ["TIDEMARK_SPARK_JARS"]), spark_jar(yarn)
+    jars, jar = Path(os.environ["TIDEMARK_SPARK_JARS"]), spark_jar(yarn, program)
     conf = {
-        "spark.yarn.jars": f"local:{jars}/*", "spark.yarn.stagingDir": f"file://{yarn.layout.scratch}/staging",
+        **more, "spark.yarn.jars": f"local:{jars}/*", "spark.yarn.stagingDir": f"file://{yarn.layout.scratch}/staging",
         "spark.yarn.appMasterEnv.SPARK_LOCAL_IP": LOOPBACK, "spark.executorEnv.SPARK_LOCAL_IP": LOOPBACK,
     }
-    words = ["-cp", f"{yarn.configuration}:{jars}/*", "org.apache.spark.deploy.SparkSubmit", "--master", "yarn", "--deploy-mode", "cluster", "--class", "SleepingTasks"]
+    words = ["-cp", f"{yarn.configuration}:{jars}/*", "org.apache.spark.deploy.SparkSubmit", "--master", "yarn", "--deploy-mode", "cluster", "--class", program]
     words += ["--num-executors", str(executors), "--executor-memory", f"{memory_mib}m", "--driver-memory", f"{memory_mib}m"]
     words += [word for key, value in conf.items() for word in ("--conf", f"{key}={value}")]
-    return yarn.add(Spark, _client(yarn, name, [*words, str(jar), str(tasks), str(seconds), *([str(until)] if until else [])]))
+    return yarn.add(Spark, _client(yarn, name, [*words, str(jar), *arguments]))
 
 
 def spark_jar(yarn: Yarn, *names: str) -> Path:
