@@ -1,8 +1,11 @@
 #include "console/online_document.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "base/json.h"
 #include "console/json_values.h"
@@ -23,11 +26,11 @@ void write_hours(JsonWriter& json, std::string_view name, const operate::OnlineW
   json.end_array();
 }
 
-void write_pod(JsonWriter& json, const operate::OnlinePod& pod) {
+void write_pod(JsonWriter& json, std::string_view ns, const operate::OnlinePod& pod) {
   json.begin_object();
-  json.member("namespace", pod.ns);
-  json.member("name", pod.name);
-  json.member("node", pod.node);
+  json.member("namespace", ns);
+  json.member("name", pod.name.view());
+  json.member("node", pod.node.view());
   json.member("cpuRequest", pod.request.cpu.value);
   json.member("memoryRequest", pod.request.memory.value);
   optional_member(json, "cpuUsed", pod.used ? std::optional(pod.used->cpu.value) : std::nullopt);
@@ -35,7 +38,7 @@ void write_pod(JsonWriter& json, const operate::OnlinePod& pod) {
   json.end_object();
 }
 
-void write_workload(JsonWriter& json, const operate::OnlineWorkload& workload) {
+void write_workload(JsonWriter& json, const operate::OnlineWorkload& workload, bool with_pods) {
   const bool known = workload.reported > 0;
   json.begin_object();
   json.member("name", workload.name);
@@ -51,14 +54,18 @@ void write_workload(JsonWriter& json, const operate::OnlineWorkload& workload) {
   write_hours(json, "cpuP95", workload, [](const UsageAt& hour) { return hour.p95.cpu.value; });
   write_hours(json, "memoryP95", workload, [](const UsageAt& hour) { return hour.p95.memory.value; });
   json.key("members").begin_array();
-  for (const operate::OnlinePod& pod : workload.members) write_pod(json, pod);
+  std::vector<const operate::OnlinePod*> pods;
+  if (with_pods)
+    std::ranges::transform(workload.members, std::back_inserter(pods), [](const auto& pod) { return &pod; });
+  std::ranges::sort(pods, {}, [](const operate::OnlinePod* pod) { return pod->name.view(); });
+  for (const operate::OnlinePod* pod : pods) write_pod(json, workload.ns(), *pod);
   json.end_array();
   json.end_object();
 }
 
 }  // namespace
 
-std::string online_document(const operate::OnlineServices& services) {
+std::string online_document(const operate::OnlineServices& services, std::string_view workload) {
   std::string out;
   JsonWriter json(out);
   json.begin_object();
@@ -67,7 +74,9 @@ std::string online_document(const operate::OnlineServices& services) {
   for (const std::string& note : services.notes) json.value(note);
   json.end_array();
   json.key("workloads").begin_array();
-  for (const operate::OnlineWorkload& workload : services.workloads) write_workload(json, workload);
+  for (const operate::OnlineWorkload& each : services.workloads) {
+    if (workload.empty() || each.name == workload) write_workload(json, each, !workload.empty());
+  }
   json.end_array();
   json.end_object();
   return out;

@@ -48,7 +48,15 @@ Result<base::WallTime> time_in(const net::Target& target, std::string_view key, 
 
 }  // namespace
 
-RecordApi::RecordApi(RecordParts parts) : parts_(std::move(parts)), workers_(1, kQuestionsWaiting) {}
+// An answer that is made. Its questions may leave before it is there.
+struct RecordApi::Reading {
+  explicit Reading(net::EventLoop& loop) : over(loop) {}
+  net::Event over;
+  std::optional<Result<std::string>> body;
+};
+
+RecordApi::RecordApi(RecordParts parts)
+    : parts_(std::move(parts)), online_read_(parts_.loop), workers_(1, kQuestionsWaiting), scope_(parts_.loop) {}
 
 bool RecordApi::has(std::string_view what) {
   constexpr std::array<std::string_view, 11> kPaths = {"decisions",  "settings",    "settings/diff", "calendar",
@@ -66,6 +74,10 @@ net::Task<void> RecordApi::handle(net::HttpExchange& exchange, std::string what,
     co_await decisions(exchange, std::move(target));
     co_return;
   }
+  if (what == "online") {
+    co_await online(exchange, std::string(target.get("workload")));
+    co_return;
+  }
   std::string key = question_of(what, target);
   auto body = co_await shared(std::move(key), [this, what, target] { return answer(what, target); });
   if (body) {
@@ -77,24 +89,69 @@ net::Task<void> RecordApi::handle(net::HttpExchange& exchange, std::string what,
 
 net::Task<Result<std::string>> RecordApi::shared(std::string key, Make make) {
   const base::MonotonicTime now = parts_.loop.clock().monotonic();
-  if (const auto kept = answers_.find(key);
-      kept != answers_.end() && now - kept->second.at < (key.starts_with("online") ? kOnlineLife : kAnswerLife)) {
+  if (const auto kept = answers_.find(key); kept != answers_.end() && now - kept->second.at < kAnswerLife) {
     co_return kept->second.body;
   }
-  if (reading_ >= kAnswersAtOnce) {
+  std::shared_ptr<Reading> reading;
+  if (const auto same = under_way_.find(key); same != under_way_.end()) {
+    reading = same->second;
+  } else if (under_way_.size() >= kAnswersAtOnce) {
     co_return fail(ErrorKind::kExhausted, kAnswersAtOnce, " answers are being read already; try again");
+  } else {
+    reading = under_way_.emplace(key, std::make_shared<Reading>(parts_.loop)).first->second;
+    scope_.spawn(read(std::move(key), reading, std::move(make)));
   }
-  struct Count {
-    int& of;
-    explicit Count(int& count) : of(count) { ++of; }
-    ~Count() { --of; }
-  } count(reading_);
-  TM_CO_TRY(std::string body, co_await make());
-  if (answers_.size() >= kAnswersKept) {
-    answers_.erase(std::ranges::min_element(answers_, {}, [](const auto& each) { return each.second.at; }));
+  co_await reading->over.wait();
+  co_return *reading->body;
+}
+
+net::Task<void> RecordApi::read(std::string key, std::shared_ptr<Reading> reading, Make make) {
+  const base::MonotonicTime now = parts_.loop.clock().monotonic();
+  reading->body = co_await make();
+  under_way_.erase(key);
+  if (*reading->body) {
+    if (answers_.size() >= kAnswersKept) {
+      answers_.erase(std::ranges::min_element(answers_, {}, [](const auto& each) { return each.second.at; }));
+    }
+    answers_.insert_or_assign(std::move(key), Answer{now, **reading->body});
   }
-  answers_.insert_or_assign(std::move(key), Answer{now, body});
-  co_return body;
+  reading->over.set();
+}
+
+net::Task<void> RecordApi::online(net::HttpExchange& exchange, std::string workload) {
+  if (!workload.empty() && policy::waterline::parse_workload(workload).none()) {
+    respond_problem(
+        exchange, 400, "invalid",
+        base::cat("workload: ", base::in_quotes(workload), " is not a workload; expected NAMESPACE/KIND/NAME"));
+    co_return;
+  }
+  if (online_ == nullptr) {
+    if (!online_under_way_) {
+      online_under_way_ = true;
+      online_read_.clear();
+      scope_.spawn(read_online());
+    }
+    co_await online_read_.wait();
+  }
+  if (const auto services = online_) {
+    respond_json(exchange, online_document(*services, workload));
+  } else {
+    respond_error(exchange, *online_error_);
+  }
+}
+
+net::Task<void> RecordApi::read_online() {
+  auto read = co_await operate::read_online(parts_.loop, parts_.client, parts_.settings.config_namespace, kAnswerLimit);
+  if (read) {
+    online_ = std::make_shared<const operate::OnlineServices>(*std::move(read));
+  } else {
+    online_error_ = std::move(read).error();
+  }
+  online_under_way_ = false;
+  online_read_.set();
+  if (online_ == nullptr) co_return;
+  co_await parts_.loop.sleep(kOnlineLife);
+  online_.reset();
 }
 
 net::Task<void> RecordApi::decisions(net::HttpExchange& exchange, net::Target target) {
@@ -179,16 +236,6 @@ net::Task<Result<std::string>> RecordApi::answer(std::string what, net::Target t
     co_return policy::explain::budgets_json(report.state, report.counts.value_or(policy::evict::EvictionBook()),
                                             report.grants, parts_.loop.clock().wall())
         .dump();
-  }
-  if (what == "online") {
-    operate::OnlineQuestion question{std::string(target.get("workload")), parts_.settings.config_namespace,
-                                     kAnswerLimit};
-    if (!question.workload.empty() && policy::waterline::parse_workload(question.workload).none()) {
-      co_return fail(ErrorKind::kInvalid, "workload: ", base::in_quotes(question.workload),
-                     " is not a workload; expected NAMESPACE/KIND/NAME");
-    }
-    TM_CO_TRY(const auto services, co_await operate::read_online(parts_.loop, parts_.client, std::move(question)));
-    co_return online_document(services);
   }
   if (what.starts_with("past/")) co_return co_await past(std::move(what), std::move(target));
   const auto events = co_await operate::list_events(parts_.loop, parts_.client, kAnswerLimit);

@@ -1,7 +1,12 @@
 // The part of the API whose data is read when a page asks for it: decisions, settings, calendar, platform, YARN, online
-// services and the past. Equal questions within kAnswerLife share one answer. Files are read by a worker.
+// services and the past. Equal questions within kAnswerLife, or while the first is under way, share one answer. Files
+// are read by a worker.
+//
+// The list of online services is large and takes long, so it has a place of its own: one is read at a time, beside
+// kAnswersAtOnce others, and dropped after kOnlineLife. The pods of one workload are cut out of it.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>
@@ -19,6 +24,7 @@
 #include "net/loop.h"
 #include "net/worker.h"
 #include "operate/decisions.h"
+#include "operate/online.h"
 #include "operate/settings_change.h"
 
 namespace tidemark::console {
@@ -36,9 +42,9 @@ struct RecordParts {
 class RecordApi {
  public:
   static constexpr base::Duration kAnswerLife = std::chrono::seconds(2);
-  static constexpr base::Duration kOnlineLife = std::chrono::seconds(30);  // it lists all pods
+  static constexpr base::Duration kOnlineLife = std::chrono::seconds(30);
   static constexpr std::size_t kAnswersKept = 16;
-  static constexpr int kAnswersAtOnce = 4;
+  static constexpr std::size_t kAnswersAtOnce = 4;
 
   explicit RecordApi(RecordParts parts);
   // Whether `what` (the path after /api/v1/) is of this part.
@@ -47,7 +53,11 @@ class RecordApi {
 
  private:
   using Make = std::function<net::Task<Result<std::string>>()>;
+  struct Reading;
   net::Task<Result<std::string>> shared(std::string key, Make make);
+  net::Task<void> read(std::string key, std::shared_ptr<Reading> reading, Make make);
+  net::Task<void> online(net::HttpExchange& exchange, std::string workload);
+  net::Task<void> read_online();
   net::Task<void> decisions(net::HttpExchange& exchange, net::Target target);
   net::Task<operate::DecisionsFound> find(operate::DecisionQuery query);
   net::Task<Result<std::string>> answer(std::string what, net::Target target);
@@ -60,8 +70,13 @@ class RecordApi {
   };
   RecordParts parts_;
   std::map<std::string, Answer, std::less<>> answers_;
-  int reading_ = 0;  // answers that are made now
+  std::map<std::string, std::shared_ptr<Reading>> under_way_;  // by key, as answers_
+  std::shared_ptr<const operate::OnlineServices> online_;      // null: none, or too old
+  std::optional<Error> online_error_;                          // of the last list
+  bool online_under_way_ = false;
+  net::Event online_read_;  // set when a list ends
   net::WorkerPool workers_;
+  net::Scope scope_;
 };
 
 }  // namespace tidemark::console

@@ -1,18 +1,25 @@
 // The answers about work: offline tasks, evictions, online services, gain, and the past without files.
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/json.h"
 #include "base/text.h"
+#include "console/record_api.h"
+#include "console/testing/console_in_memory.h"
 #include "console/testing/console_over_http.h"
+#include "net/testing/loop.h"
 
 namespace tidemark::console {
 namespace {
 
+using namespace std::chrono_literals;
 using base::cat;
 using testing::kJobs;
 using testing::kMerge;
@@ -146,6 +153,90 @@ TEST_F(ConsoleWork, ShowsOnlineWorkloadsWithTheirPods) {
   const Json one = read("/api/v1/online?workload=jobs/StatefulSet/web");
   EXPECT_EQ(one.member("workloads")->as_array().at(0).member("members")->as_array().at(0).text_at("node"), "n1");
   EXPECT_EQ(get("/api/v1/online?workload=web").status, 400);
+}
+
+// Under simulated time, with an API server that takes a second for each answer.
+class ConsoleOnline : public testing::ConsoleInMemory {
+ protected:
+  void SetUp() override {
+    call("POST", "/api/v1/namespaces", R"({"metadata":{"name":"shop"}})");
+    for (const auto* name : {"web-1", "web-0"}) {
+      call(
+          "POST", "/api/v1/namespaces/shop/pods",
+          cat(R"({"metadata":{"name":")", name, R"(","ownerReferences":[{"apiVersion":"apps/v1","kind":"StatefulSet",)",
+              R"("name":"web","uid":"00000000-0000-0000-0000-000000000001","controller":true}]},)",
+              R"("spec":{"nodeName":"n1","containers":[{"name":"c","image":"i","resources":{"requests":{"cpu":"1"}}}]}})"));
+    }
+    serve();
+    between.delay = 1s;
+    between.answers = [this](const net::HttpRequest& request) -> std::optional<net::HttpResponse> {
+      if (request.target.starts_with("/api/v1/pods?")) ++lists;
+      return std::nullopt;
+    };
+  }
+  // The answers to questions that are under way together.
+  std::vector<net::HttpResponse> at_once(const std::vector<std::string>& paths) {
+    std::vector<net::HttpResponse> out(paths.size());
+    std::size_t over = 0;
+    const auto ask_one = [&](std::size_t i) -> net::Task<void> {
+      net::HttpRequest request;
+      request.target = paths[i];
+      request.headers.set("host", "127.0.0.1:8090");
+      auto answer = co_await served->transport.fetch(std::move(request), 60s);
+      EXPECT_TRUE(answer);
+      if (answer) out[i] = std::move(*answer);
+      ++over;
+    };
+    net::Scope scope(loop);
+    for (std::size_t i = 0; i < paths.size(); ++i) scope.spawn(ask_one(i));
+    EXPECT_TRUE(net::testing::run_until(loop, clock, [&] { return over == paths.size(); }, 60s));
+    return out;
+  }
+
+  int lists = 0;  // of all pods
+};
+
+TEST_F(ConsoleOnline, ListsPodsOnceForAllQuestions) {
+  const std::string all = "/api/v1/online", web = "/api/v1/online?workload=shop/StatefulSet/web";
+  const auto answers = at_once({all, web, all, web, all, "/api/v1/online?workload=shop/StatefulSet/gone"});
+  EXPECT_EQ(lists, 1);
+  const auto workloads = [&](std::size_t of) { return body_of(answers[of]).member("workloads")->as_array(); };
+  ASSERT_EQ(workloads(0).size(), 1U) << answers[0].body;
+  EXPECT_EQ(number(workloads(0)[0], "pods"), 2);
+  EXPECT_TRUE(workloads(0)[0].member("members")->as_array().empty());
+  ASSERT_EQ(workloads(1).size(), 1U) << answers[1].body;
+  const auto& members = workloads(1)[0].member("members")->as_array();
+  ASSERT_EQ(members.size(), 2U);
+  EXPECT_EQ(members[0].text_at("namespace"), "shop");
+  EXPECT_EQ(members[0].text_at("name"), "web-0");
+  EXPECT_EQ(members[1].text_at("name"), "web-1");
+  EXPECT_TRUE(workloads(5).empty());
+  net::testing::run_for(loop, clock, RecordApi::kOnlineLife - 20s);
+  at_once({all, web});
+  EXPECT_EQ(lists, 1);
+  net::testing::run_for(loop, clock, RecordApi::kOnlineLife);
+  at_once({all, web});
+  EXPECT_EQ(lists, 2);
+}
+
+TEST_F(ConsoleOnline, AFailedListIsAnErrorOfItsQuestionsOnly) {
+  between.refuses = [](const net::HttpRequest& request) -> std::optional<Error> {
+    if (!request.target.starts_with("/api/v1/pods?")) return std::nullopt;
+    return Error{ErrorKind::kDenied, "pods is forbidden", 403, 0};
+  };
+  for (const auto& each : at_once({"/api/v1/online", "/api/v1/online"})) EXPECT_EQ(each.status, 403) << each.body;
+  between.refuses = nullptr;
+  EXPECT_EQ(get("/api/v1/online").status, 200);
+}
+
+TEST_F(ConsoleOnline, ALongListLeavesOtherPagesTheirPlaces) {
+  std::vector<std::string> paths = {"/api/v1/online", "/api/v1/online?workload=shop/StatefulSet/web"};
+  for (std::size_t i = 0; i < RecordApi::kAnswersAtOnce; ++i) paths.push_back(cat("/api/v1/decisions?node=n", i));
+  paths.push_back(paths.back());
+  paths.emplace_back("/api/v1/decisions?node=another");
+  const auto answers = at_once(paths);
+  for (std::size_t i = 0; i + 1 < paths.size(); ++i) EXPECT_EQ(answers[i].status, 200) << paths[i] << answers[i].body;
+  EXPECT_EQ(answers.back().status, 503) << answers.back().body;
 }
 
 TEST_F(ConsoleWork, PastWithoutFilesIsUnknownAndNoError) {

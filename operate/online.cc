@@ -1,7 +1,7 @@
 #include "operate/online.h"
 
 #include <algorithm>
-#include <map>
+#include <unordered_map>
 #include <utility>
 
 #include "base/text.h"
@@ -11,20 +11,17 @@
 #include "model/names.h"
 #include "model/node.h"
 #include "operate/list_pages.h"
-#include "policy/waterline/profile/workload.h"
 
 namespace tidemark::operate {
 namespace {
 
-struct Pod {
-  std::string workload;
-  OnlinePod pod;
-};
-using Pods = std::map<model::PodId, Pod>;
+// Of a node: the index of a workload, and of a pod among its members.
+using PodsOfNode = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
 
 struct PodsFound {
-  Pods pods;
-  std::map<std::string, std::string> business;  // of workloads
+  std::vector<OnlineWorkload> workloads;  // as they came
+  std::unordered_map<std::string, std::uint32_t> by_name;
+  std::unordered_map<std::string, PodsOfNode> by_node;
 };
 
 Result<std::string> business_of(std::string_view item, kube::Interner& interner) {
@@ -35,44 +32,60 @@ Result<std::string> business_of(std::string_view item, kube::Interner& interner)
   return std::string(pod.meta.labels.get(model::kBusinessLabel));
 }
 
-net::Task<Result<PodsFound>> list_online_pods(net::EventLoop& loop, kube::Client& client,
-                                              const OnlineQuestion& question) {
+Result<void> add_pod(PodsFound& found, std::string_view item, kube::Interner& interner) {
+  TM_TRY(const auto pod, manager::decode_pod_projection(item, interner));
+  const bool over = pod.phase == model::PodPhase::kSucceeded || pod.phase == model::PodPhase::kFailed;
+  if (over || !pod.online() || pod.workload.empty()) return {};
+  const auto [at, added] =
+      found.by_name.try_emplace(std::string(pod.workload.view()), static_cast<std::uint32_t>(found.workloads.size()));
+  if (added) {
+    OnlineWorkload& made = found.workloads.emplace_back();
+    made.name = at->first;
+    TM_TRY(made.business, business_of(item, interner));
+  }
+  OnlineWorkload& workload = found.workloads[at->second];
+  if (!pod.node_name.empty()) {
+    found.by_node[std::string(pod.node_name.view())].emplace_back(at->second, workload.members.size());
+  }
+  ++workload.pods;
+  workload.request += pod.request;
+  workload.members.push_back({pod.meta.name, pod.node_name, pod.request, std::nullopt});
+  return {};
+}
+
+net::Task<Result<PodsFound>> list_online_pods(net::EventLoop& loop, kube::Client& client, base::Duration limit) {
   PodsFound found;
   kube::Interner interner;
-  kube::ListOptions list;
-  const policy::waterline::Workload workload = policy::waterline::parse_workload(question.workload);
-  list.ns = workload.ns;
   TM_CO_TRY_VOID(co_await list_pages(
-      loop, client, kube::kPods, std::move(list), question.limit,
-      [&](std::string_view item) -> Result<void> {
-        TM_TRY(const auto pod, manager::decode_pod_projection(item, interner));
-        const bool over = pod.phase == model::PodPhase::kSucceeded || pod.phase == model::PodPhase::kFailed;
-        if (over || !pod.online() || pod.workload.empty()) return {};
-        std::string name(pod.workload.view());
-        if (!question.workload.empty() && name != question.workload) return {};
-        if (!found.business.contains(name)) {
-          TM_TRY(found.business[name], business_of(item, interner));
-        }
-        found.pods[pod.id] = {std::move(name),
-                              {std::string(pod.meta.ns.view()), std::string(pod.meta.name.view()),
-                               std::string(pod.node_name.view()), pod.request, std::nullopt}};
-        return {};
-      },
+      loop, client, kube::kPods, {}, limit, [&](std::string_view item) { return add_pod(found, item, interner); },
       [&] { found = {}; }));
   co_return found;
 }
 
-// Adds what the reports say of the pods. Answers why they could not be read; "" if they could.
-net::Task<std::string> add_use(net::EventLoop& loop, kube::Client& client, const OnlineQuestion& question, Pods& pods) {
+// The use of the node's pods, as its report has it.
+void add_report(PodsFound& found, std::string_view node, const std::vector<model::PodUsage>& uses) {
+  const auto on_node = found.by_node.find(std::string(node));
+  if (on_node == found.by_node.end()) return;
+  for (const auto& [of, at] : on_node->second) {
+    OnlineWorkload& workload = found.workloads[of];
+    OnlinePod& pod = workload.members[at];
+    const model::PodId id(workload.ns(), pod.name.view());
+    const auto use = std::ranges::find(uses, id, &model::PodUsage::id);
+    if (use == uses.end() || pod.used) continue;
+    pod.used = use->usage;
+    ++workload.reported;
+    workload.used += use->usage;
+  }
+}
+
+// Answers why the reports could not be read; "" if they could.
+net::Task<std::string> add_use(net::EventLoop& loop, kube::Client& client, base::Duration limit, PodsFound& found) {
   kube::Interner interner;
   const auto listed = co_await list_pages(
-      loop, client, kube::kNodeMetrics, {}, question.limit,
+      loop, client, kube::kNodeMetrics, {}, limit,
       [&](std::string_view item) -> Result<void> {
         TM_TRY(const auto metric, kube::decode_node_metric(item, {}, interner));
-        for (const model::PodUsage& each : metric.pods) {
-          const auto at = pods.find(each.id);
-          if (at != pods.end()) at->second.pod.used = each.usage;
-        }
+        add_report(found, metric.meta.name.view(), metric.pods);
         return {};
       },
       [] {});
@@ -88,35 +101,23 @@ void add_hours(OnlineWorkload& workload, const policy::waterline::UsageProfile& 
 
 }  // namespace
 
-net::Task<Result<OnlineServices>> read_online(net::EventLoop& loop, kube::Client& client, OnlineQuestion question) {
+net::Task<Result<OnlineServices>> read_online(net::EventLoop& loop, kube::Client& client, std::string config_namespace,
+                                              base::Duration limit) {
   OnlineServices out;
-  TM_CO_TRY(PodsFound found, co_await list_online_pods(loop, client, question));
-  if (std::string why = co_await add_use(loop, client, question, found.pods); !why.empty()) {
+  TM_CO_TRY(PodsFound found, co_await list_online_pods(loop, client, limit));
+  if (std::string why = co_await add_use(loop, client, limit, found); !why.empty()) {
     out.notes.push_back(base::cat("use is unknown: ", why));
   }
-  std::map<std::string, OnlineWorkload> workloads;
-  for (auto& [id, each] : found.pods) {
-    OnlineWorkload& workload = workloads[each.workload];
-    ++workload.pods;
-    workload.request += each.pod.request;
-    if (each.pod.used) {
-      ++workload.reported;
-      workload.used += *each.pod.used;
-    }
-    if (!question.workload.empty()) workload.members.push_back(std::move(each.pod));
-  }
   const base::WallTime now = loop.clock().wall();
-  const auto stored =
-      co_await manager::read_profiles(client, question.config_namespace, question.workload, now, question.limit);
+  const auto stored = co_await manager::read_profiles(client, std::move(config_namespace), "", now, limit);
   if (!stored) out.notes.push_back(base::cat("use by hour is unknown: ", stored.error().message));
-  for (auto& [name, workload] : workloads) {
-    workload.name = name;
-    workload.business = found.business[name];
-    const auto* profile = stored ? stored->book.find(name) : nullptr;
+  for (OnlineWorkload& workload : found.workloads) {
+    const auto* profile = stored ? stored->book.find(workload.name) : nullptr;
     if (profile != nullptr) add_hours(workload, *profile, now);
-    std::ranges::sort(workload.members, {}, &OnlinePod::name);
-    out.workloads.push_back(std::move(workload));
+    workload.members.shrink_to_fit();
   }
+  std::ranges::sort(found.workloads, {}, &OnlineWorkload::name);
+  out.workloads = std::move(found.workloads);
   co_return out;
 }
 

@@ -12,8 +12,18 @@ async function tasks(wanted: string, signal: AbortSignal): Promise<Hit[]> {
   return answer.tasks.map((task) => ({ text: `${task.namespace}/${task.name}`, kind: t("task"), path: `/offline?${new URLSearchParams({ q: `${task.namespace}/${task.name}` })}` }));
 }
 
-async function workloads(wanted: string, signal: AbortSignal): Promise<Hit[]> {
-  const answer = await read<Online>("/api/v1/online", signal);
+// The list of all workloads, kept while a person types.
+const WORKLOADS_MS = 30_000; // as long as the console keeps it
+let listed: { at: number; answer: Promise<Online> } | null = null;
+function allWorkloads(): Promise<Online> {
+  if (listed && Date.now() - listed.at < WORKLOADS_MS) return listed.answer;
+  const own = { at: Date.now(), answer: read<Online>("/api/v1/online") };
+  own.answer.catch(() => listed === own && (listed = null));
+  return (listed = own).answer;
+}
+
+async function workloads(wanted: string): Promise<Hit[]> {
+  const answer = await allWorkloads();
   const names = answer.workloads.map((each) => each.name).filter((name) => name.toLowerCase().includes(wanted));
   return names.slice(0, OF_A_KIND_MAX).map((name) => ({ text: name, kind: t("workload"), path: `/online?${new URLSearchParams({ workload: name })}` }));
 }
