@@ -27,7 +27,7 @@ constexpr std::int64_t kPageMax = 1000;                          // tasks in one
 constexpr std::string_view kApi = "/api/v1/";
 constexpr std::string_view kForever = "public, max-age=31536000, immutable";
 constexpr std::size_t kNameBytesMax = 253;
-// A stream of the cluster form ends after this, so that one that comes back is asked for its session again.
+// A stream of the cluster form ends after this, so that a page that opens it anew shows its session again.
 constexpr base::Duration kStreamLife = std::chrono::minutes(5);
 
 // Paths that the page itself interprets.

@@ -83,9 +83,11 @@ net::Task<void> Stream::serve(net::HttpExchange& exchange, std::optional<base::D
   exchange.end_at_drain();
 
   std::optional<std::uint64_t> sent;
-  const std::string_view last = exchange.head().headers.get("last-event-id");
+  const auto target = net::parse_target(exchange.head().target);
+  std::string last(exchange.head().headers.get("last-event-id"));
+  if (last.empty() && target) last = target->get("after");
   const std::string own = base::cat(run_, "-");
-  if (last.starts_with(own)) sent = base::parse_uint(last.substr(own.size()));
+  if (last.starts_with(own)) sent = base::parse_uint(std::string_view(last).substr(own.size()));
   bool reset = !last.empty();
   const base::MonotonicTime began = loop_.clock().monotonic();
   while (!longest || loop_.clock().monotonic() - began < *longest) {
@@ -113,6 +115,7 @@ net::Task<void> Stream::serve(net::HttpExchange& exchange, std::optional<base::D
       co_return;
     }
   }
+  co_await exchange.write(net::make_buffer("event: again\ndata: {}\n\n"), write_limit_);
 }
 
 }  // namespace tidemark::console

@@ -4,9 +4,10 @@
 //   event: delta           snapshot, delta or reset
 //   data: {…}
 //
-// A reader that comes back with the id of a frame that is still in the ring gets the frames after it; with any other
-// id it gets `reset` and a new snapshot. Frames stay kFrameLife, and all of them at most kRingBytesMax. A reader that
-// falls behind the ring is reset too; one that does not read for `write_limit` is cut.
+// A reader that comes back with the id of a frame that is still in the ring, in Last-Event-ID or as ?after=, gets the
+// frames after it; with any other id it gets `reset` and a new snapshot. `again` asks a reader to come back at once:
+// the stream ends then, and no frame is lost. Frames stay kFrameLife, and all of them at most kRingBytesMax. A reader
+// that falls behind the ring is reset too; one that does not read for `write_limit` is cut.
 #pragma once
 
 #include <cstddef>
@@ -40,8 +41,7 @@ class Stream {
   void publish(std::string_view data);  // a delta
   std::size_t readers() const { return readers_; }
 
-  // Until the client leaves, is cut, or the server drains; at most for `longest`: the browser then comes back by
-  // itself.
+  // Until the client leaves, is cut, or the server drains; at most for `longest`, then with `again`.
   net::Task<void> serve(net::HttpExchange& exchange, std::optional<base::Duration> longest = std::nullopt);
 
  private:

@@ -27,8 +27,8 @@ class StreamTest : public ::testing::Test {
   void SetUp() override {
     net::HttpServerConfig config;
     config.listen = "127.0.0.1:0";
-    auto made = net::HttpServer::listen(loop, log, std::move(config),
-                                        [this](net::HttpExchange& exchange) { return stream.serve(exchange); });
+    auto made = net::HttpServer::listen(
+        loop, log, std::move(config), [this](net::HttpExchange& exchange) { return stream.serve(exchange, longest); });
     ASSERT_TRUE(made) << made.error().message;
     server = std::move(*made);
     net::HttpClientConfig to;
@@ -40,9 +40,9 @@ class StreamTest : public ::testing::Test {
     server.reset();
   }
 
-  std::unique_ptr<net::HttpStream> open(std::string_view last_event_id = {}) {
+  std::unique_ptr<net::HttpStream> open(std::string_view last_event_id = {}, std::string_view query = {}) {
     net::HttpRequest asked;
-    asked.target = "/api/v1/stream";
+    asked.target = cat("/api/v1/stream", query);
     if (!last_event_id.empty()) asked.headers.set("last-event-id", last_event_id);
     auto opened = net::testing::run_task(loop, client->open(std::move(asked), kLimit));
     EXPECT_TRUE(opened) << opened.error().message;
@@ -68,6 +68,7 @@ class StreamTest : public ::testing::Test {
   base::Registry metrics;
   int snapshots = 0;
   std::string padding;
+  std::optional<base::Duration> longest;
   Stream stream{loop, metrics, "run", [this] { return cat("{\"snapshot\":", ++snapshots, padding, "}"); }, 10s};
 };
 
@@ -94,6 +95,24 @@ TEST_F(StreamTest, ResumesAfterTheLastFrame) {
   EXPECT_EQ(read_until(*reader, "\"a\":3}\n\n"),
             "id: run-2\nevent: delta\ndata: {\"a\":2}\n\nid: run-3\nevent: delta\ndata: {\"a\":3}\n\n");
   EXPECT_EQ(snapshots, 0);
+}
+
+TEST_F(StreamTest, AsksAReaderToComeBackBeforeItEnds) {
+  longest = 5min;
+  const auto reader = open();
+  read_until(*reader, "}\n\n");
+  EXPECT_TRUE(net::testing::run_real_until(loop, [&] { return stream.readers() == 1; }));
+  stream.publish("{\"a\":1}");
+  read_until(*reader, "\"a\":1}\n\n");
+  clock.advance(5min);
+  EXPECT_EQ(read_until(*reader, "no such words"), "event: ping\ndata: {}\n\nevent: again\ndata: {}\n\n")
+      << "then it ends";
+  stream.publish("{\"a\":2}");
+  const auto again = open({}, "?after=run-1");
+  EXPECT_EQ(read_until(*again, "\n\n"), "id: run-2\nevent: delta\ndata: {\"a\":2}\n\n");
+  const auto automatic = open("run-2", "?after=run-1");
+  stream.publish("{\"a\":3}");
+  EXPECT_EQ(read_until(*automatic, "\n\n"), "id: run-3\nevent: delta\ndata: {\"a\":3}\n\n") << "the header is newer";
 }
 
 TEST_F(StreamTest, ResetsAReaderOfAnotherRun) {

@@ -577,6 +577,77 @@ describe("a page that loses the console", () => {
   });
 });
 
+describe("a stream that ends", () => {
+  const change = (method) => fetch(process.env.TIDEMARK_CHANGE_URL, { method });
+  const readers = async () => Number(/^tidemark_console_stream_readers (\d+)$/m.exec(await (await fetch(`${origin}/metrics`)).text())[1]);
+  async function until(condition) {
+    for (const deadline = Date.now() + PATIENCE_MS; !(await condition()); ) {
+      assert.ok(Date.now() < deadline);
+      await new Promise((wake) => setTimeout(wake, 50));
+    }
+  }
+
+  test("as the console plans it is opened anew, with the frames after the last one", async () => {
+    const page = await open("/pools");
+    await page.locator(".connection-live").waitFor();
+    const summary = await (await fetch(`${origin}/api/v1/summary`)).json();
+    const body = `id: x-1\nevent: delta\ndata: ${JSON.stringify({ rows: [], gone: [], summary })}\n\nevent: again\ndata: {}\n\n`;
+    await page.route(/stream$/, (route) => route.fulfill({ contentType: "text/event-stream", body }));
+    await Promise.all([page.waitForRequest(/stream\?after=x-1$/), page.goto(`${origin}/`)]);
+    await ready(page);
+    await close(page);
+  });
+
+  test("is no lost connection while the browser resumes it", async () => {
+    const sockets = new Set();
+    const proxy = createServer((from) => {
+      const to = connect(Number(new URL(origin).port), "127.0.0.1");
+      for (const [one, other] of [[from, to], [to, from]]) {
+        sockets.add(one);
+        one.on("error", () => {}).on("close", () => other.destroy());
+        one.pipe(other);
+      }
+    });
+    await new Promise((listens) => proxy.listen(0, "127.0.0.1", listens));
+    const page = await open("/", { at: `http://127.0.0.1:${proxy.address().port}/` });
+    await ready(page);
+    await page.evaluate(() => {
+      globalThis.seen = [];
+      new MutationObserver(() => globalThis.seen.push(document.querySelector(".warnings")?.textContent ?? "", document.querySelector(".connection").className)).observe(document.body, { subtree: true, childList: true, attributes: true });
+    });
+    await Promise.all([page.waitForRequest(/stream/), sockets.forEach((each) => each.destroy())]);
+    await change("POST");
+    await page.locator(".count", { hasText: "241" }).waitFor();
+    await change("DELETE");
+    await page.locator(".count", { hasText: "240" }).waitFor();
+    const seen = new Set(await page.evaluate(() => globalThis.seen));
+    assert.deepEqual(seen, new Set(["", "connection connection-live"]));
+    page.problems = page.problems.filter((each) => !/net::ERR_/.test(each));
+    await close(page);
+    await new Promise((over) => proxy.close(over));
+  });
+
+  test("with a hidden tab goes on where it was when the tab is shown", async () => {
+    await until(async () => (await readers()) === 0);
+    const page = await open("/");
+    await ready(page);
+    assert.equal(await readers(), 1);
+    const hide = (hidden) =>
+      page.evaluate((value) => {
+        Object.defineProperty(document, "hidden", { configurable: true, get: () => value });
+        document.dispatchEvent(new Event("visibilitychange"));
+      }, hidden);
+    await hide(true);
+    await until(async () => (await readers()) === 0);
+    await change("POST");
+    await Promise.all([page.waitForRequest(/stream\?after=/), hide(false)]);
+    await page.locator(".count", { hasText: "241" }).waitFor();
+    await change("DELETE");
+    await page.locator(".count", { hasText: "240" }).waitFor();
+    await close(page);
+  });
+});
+
 describe("the code of other pages", () => {
   test("is loaded behind the first page, so that they open without the console", async () => {
     const page = await open("/");

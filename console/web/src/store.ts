@@ -109,49 +109,64 @@ function takeDelta(next: Delta) {
 }
 
 const SILENCE_MS = 40_000; // the server sends at least a ping each 15 s
+const LOST_MS = 5_000; // without a stream; a browser needs up to three seconds to resume one
 
 // EventSource resumes by itself with Last-Event-ID. After a refusal (the console restarted) it gives up: then a new one
-// is opened.
+// is opened. A hidden tab has no stream, because a browser opens only six connections to one host over HTTP/1.1.
 // A stream that is refused may mean that the session is over: `refused` finds out.
 export function connect(refused: () => void) {
-  let source: EventSource | null = null;
+  let source: EventSource | null = null; // null: the tab is hidden
   let heard = 0; // or opened
+  let missing = 0; // since when there is no stream; 0: there is one
+  let last = ""; // id of the last frame
   const received = () => {
     heard = lastFrame.value = Date.now();
+    missing = 0;
     connection.value = "live";
   };
   const open = () => {
     heard = Date.now();
-    source = new EventSource("/api/v1/stream");
-    source.addEventListener("snapshot", (event) => {
-      takeSnapshot(JSON.parse((event as MessageEvent<string>).data) as Snapshot);
-      received();
+    missing ||= heard;
+    const own = (source = new EventSource(last ? `/api/v1/stream?${new URLSearchParams({ after: last })}` : "/api/v1/stream"));
+    const take = <T>(type: string, use: (frame: T) => void) =>
+      own.addEventListener(type, (event: MessageEvent<string>) => {
+        use(JSON.parse(event.data) as T);
+        last = event.lastEventId;
+        received();
+      });
+    take("snapshot", takeSnapshot);
+    take("delta", takeDelta);
+    for (const type of ["ping", "open"]) own.addEventListener(type, () => lastFrame.value > 0 && received());
+    own.addEventListener("again", () => {
+      own.close();
+      open();
     });
-    source.addEventListener("delta", (event) => {
-      takeDelta(JSON.parse((event as MessageEvent<string>).data) as Delta);
-      received();
-    });
-    source.addEventListener("ping", () => {
-      if (lastFrame.value > 0) received();
-    });
-    source.addEventListener("open", () => {
-      if (lastFrame.value > 0) received();
-    });
-    source.addEventListener("error", () => {
-      connection.value = lastFrame.value > 0 ? "lost" : "connecting";
-      if (source?.readyState !== EventSource.CLOSED) return;
+    own.addEventListener("error", () => {
+      missing ||= Date.now();
+      if (own.readyState !== EventSource.CLOSED) return;
       refused();
-      setTimeout(open, RETRY_MS);
+      setTimeout(() => source === own && open(), RETRY_MS);
     });
   };
-  open();
+  const show = () => {
+    if (!document.hidden) {
+      if (source === null) open();
+      return;
+    }
+    source?.close();
+    source = null;
+    missing = 0;
+  };
+  document.addEventListener("visibilitychange", show);
+  show();
   // After a sleep of the laptop, or in a network that drops packets, the old connection may look open for minutes.
   setInterval(() => {
-    if (Date.now() - heard > SILENCE_MS && source?.readyState !== EventSource.CLOSED) {
-      source?.close();
-      connection.value = lastFrame.value > 0 ? "lost" : "connecting";
+    if (source !== null && source.readyState !== EventSource.CLOSED && Date.now() - heard > SILENCE_MS) {
+      source.close();
+      missing ||= heard;
       open();
     }
+    if (missing > 0 && Date.now() - missing > LOST_MS) connection.value = lastFrame.value > 0 ? "lost" : "connecting";
     tick.value += 1;
   }, 1000);
 }
