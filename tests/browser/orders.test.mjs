@@ -240,6 +240,50 @@ describe("off on a node whose agent is dead", () => {
   });
 });
 
+describe("off on every page", () => {
+  test("by the button of the header and by Alt+O, and shortcuts can be switched off", async () => {
+    await fresh();
+    const page = await open("/decisions");
+    const header = page.locator("header");
+    await header.getByRole("button", { name: "Off…" }).click();
+    await dialog(page).getByRole("heading", { name: /the whole cluster/ }).waitFor();
+    await page.keyboard.press("Escape");
+    await dialog(page).locator("h2").waitFor({ state: "detached" });
+    await page.keyboard.press("Alt+o");
+    await dialog(page).getByRole("heading", { name: /the whole cluster/ }).waitFor();
+    await page.keyboard.press("Escape");
+    await dialog(page).locator("h2").waitFor({ state: "detached" });
+
+    await press(page.getByRole("button", { name: "Shortcuts: on" }));
+    await header.getByRole("button", { name: "Shortcuts: off" }).waitFor();
+    await page.keyboard.press("Alt+o");
+    await page.keyboard.press("/");
+    await page.reload();
+    await header.getByRole("button", { name: "Shortcuts: off" }).waitFor();
+    await header.getByRole("button", { name: "Off…" }).waitFor();
+    await page.keyboard.press("Alt+o");
+    await page.keyboard.press("/");
+    assert.equal(await page.locator("dialog[open]").count(), 0);
+    await accessible(page, "shortcuts are off");
+    await screenshot(page, "header");
+    await page.setViewportSize({ width: 320, height: 900 });
+    assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 320);
+    await screenshot(page, "header-narrow");
+    await press(page.getByRole("button", { name: "Shortcuts: off" }));
+    await page.keyboard.press("/");
+    await page.locator("dialog.search[open]").waitFor();
+    await page.keyboard.press("Escape");
+    for (const path of ["/", "/pools/web", "/nodes/browser-web-1"]) {
+      await page.goto(CONSOLE.replace(/\/$/, "") + path);
+      await page.locator("main").getByRole("button", { name: "Off…" }).waitFor();
+      assert.equal(await header.getByRole("button", { name: "Off…" }).count(), 0, `${path} has its own`);
+    }
+    await page.goto(CONSOLE.replace(/\/$/, "") + "/nodes/no-such-node");
+    await header.getByRole("button", { name: "Off…" }).waitFor();
+    await close(page, /404/);
+  });
+});
+
 describe("other orders", () => {
   test("observe and on, with a reason", async () => {
     await fresh();
@@ -287,6 +331,7 @@ describe("other orders", () => {
   test("the dialog in Chinese and dark, on a small screen", async () => {
     await fresh();
     const page = await open("/", { locale: "zh-CN", dark: true, width: 320 });
+    await page.getByRole("button", { name: "快捷键：开" }).waitFor();
     await page.getByRole("button", { name: "关闭…" }).click();
     await dialog(page).getByRole("radio", { name: /驱逐/ }).check();
     await dialog(page).locator(".affected dd").first().filter({ hasText: /^12$/ }).waitFor();

@@ -5,9 +5,9 @@ import { effect, signal } from "@preact/signals";
 import { unanswered } from "./api";
 import { duration, language, setLanguage, t, type Key } from "./i18n";
 import { LoginForm, askSession, keepSession, logOut, mustLogIn, session } from "./login";
-import { OrderDialog, listenToOrderKey } from "./orders";
+import { HeaderOff, OrderDialog, listenToOrderKey } from "./orders";
 import { Now } from "./pages/now";
-import { Failure, Title, isDialogOpen } from "./parts";
+import { Failure, Title, setShortcuts, shortcuts, shortcutsWork } from "./parts";
 import { FURTHER, path, startRouter } from "./router";
 import { Search, searching } from "./search";
 import { connect, connection, lastFrame, nodesVersion, summary, tick } from "./store";
@@ -91,6 +91,7 @@ function Header() {
         {FURTHER.map(({ path: to, key }) => link(to, key, here === to))}
       </nav>
       <div class="actions">
+        {!mustLogIn() && <HeaderOff />}
         {!mustLogIn() && <span class={`connection connection-${connection.value}`}>
           <span aria-hidden="true">{connection.value === "live" ? "●" : "○"}</span>{" "}
           {connection.value === "live" ? t("live") : t("connecting")}
@@ -105,13 +106,16 @@ function Header() {
           </>
         )}
         <button type="button" class="quiet" onClick={() => (searching.value = true)}>
-          {t("search")} <kbd aria-hidden="true">/</kbd>
+          {t("search")} {shortcuts.value && <kbd aria-hidden="true">/</kbd>}
         </button>
         <button type="button" class="quiet" lang={language.value === "zh" ? "en" : "zh"} aria-label={t("languageLabel")} onClick={() => setLanguage(language.value === "zh" ? "en" : "zh")}>
           {t("language")}
         </button>
         <button type="button" class="quiet" onClick={() => setTheme(theme === "dark" ? "light" : "dark")}>
           {theme === "dark" ? t("themeLight") : t("themeDark")}
+        </button>
+        <button type="button" class="quiet" title={t("shortcutsHelp")} onClick={() => setShortcuts(!shortcuts.value)}>
+          {t(shortcuts.value ? "shortcutsOn" : "shortcutsOff")}
         </button>
       </div>
     </header>
@@ -177,7 +181,7 @@ function App() {
 window.addEventListener("keydown", (event) => {
   const target = event.target as HTMLElement;
   if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
-  if (/^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName) || isDialogOpen()) return;
+  if (/^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName) || !shortcutsWork()) return;
   event.preventDefault();
   searching.value = true;
 });

@@ -6,9 +6,9 @@ import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hook
 import type { Eviction, EvictionOptions, NodeLeft, NodeRow, Order, OrderAnswer, OrderRequest, Preview } from "@api";
 import { Refused, read, send, tryOut } from "./api";
 import { age, amountWithUnit, bytes, cores, countdown, number, serverNow, t, type Key } from "./i18n";
-import { Card, Words, isDialogOpen } from "./parts";
-import { nodePath } from "./router";
-import { evictions, nodes, summary, tick } from "./store";
+import { Card, Words, shortcuts, shortcutsWork } from "./parts";
+import { nodePath, path } from "./router";
+import { evictions, nodeByName, nodes, summary, tick } from "./store";
 
 export type Target = { scope: "cluster"; workClass?: string } | { scope: "pool"; pool: string } | { scope: "node"; nodes: string[] };
 type Verb = OrderRequest["verb"];
@@ -61,13 +61,40 @@ function wordToType(target: Target): string | null {
   return target.nodes.length > NODES_NAMED ? String(target.nodes.length) : null;
 }
 
+const CLUSTER: Target = { scope: "cluster" };
+
+// The node or the pool of the page that is shown; elsewhere the cluster.
+function targetOfPage(): Target {
+  const [, kind, name] = path.value.split("/").map(decodeURIComponent);
+  if (kind === "nodes" && name && nodeByName(name)) return { scope: "node", nodes: [name] };
+  return kind === "pools" && name ? { scope: "pool", pool: name } : CLUSTER;
+}
+
+function OffButton({ target }: { target: Target }) {
+  const key = shortcuts.value && scopeWords(target) === scopeWords(targetOfPage());
+  return (
+    <button type="button" class="order danger" onClick={() => ask("off", target)} {...(key ? { "aria-keyshortcuts": "Alt+O" } : {})}>
+      <span aria-hidden="true">■</span> {t("order_off")}
+    </button>
+  );
+}
+
+// Off… for the cluster, on pages without buttons of their own.
+export function HeaderOff() {
+  const hasOwn = path.value === "/" || path.value === "/nodes" || targetOfPage().scope !== "cluster";
+  if (summary.value?.readOnly !== false || hasOwn) return null;
+  return (
+    <div class="orders" role="group" aria-label={targetText(CLUSTER)}>
+      <OffButton target={CLUSTER} />
+    </div>
+  );
+}
+
 export function OrderButtons({ target }: { target: Target }) {
   if (summary.value?.readOnly !== false) return null;
   return (
     <div class="orders" role="group" aria-label={targetText(target)}>
-      <button type="button" class="order danger" onClick={() => ask("off", target)} aria-keyshortcuts="Alt+O">
-        <span aria-hidden="true">■</span> {t("order_off")}
-      </button>
+      <OffButton target={target} />
       <button type="button" class="order" onClick={() => ask("observe", target)}>
         <span aria-hidden="true">◇</span> {t("order_observe")}
       </button>
@@ -78,23 +105,13 @@ export function OrderButtons({ target }: { target: Target }) {
   );
 }
 
-// Alt+O opens Off… of the page that is shown. A key with Alt cannot be typed by accident.
-let ofPage: Target | null = null;
-export function useOrderKey(target: Target) {
-  const words = scopeWords(target);
-  useEffect(() => {
-    ofPage = target;
-    return () => {
-      ofPage = null;
-    };
-  }, [words]);
-}
+// Alt+O opens the same as the button Off… of the page. A key with Alt cannot be typed by accident.
 export function listenToOrderKey() {
   window.addEventListener("keydown", (event) => {
     if (!event.altKey || event.ctrlKey || event.metaKey || event.code !== "KeyO") return;
-    if (!ofPage || isDialogOpen() || summary.value?.readOnly !== false) return;
+    if (!shortcutsWork() || summary.value?.readOnly !== false) return;
     event.preventDefault();
-    ask("off", ofPage);
+    ask("off", targetOfPage());
   });
 }
 

@@ -1,4 +1,5 @@
 // Small parts that several pages use.
+import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
 import type { NodeRow, NodeState, Report } from "@api";
@@ -147,7 +148,14 @@ export function Title({ children }: { children: ComponentChildren }) {
   );
 }
 
-// Keys of the page have no meaning while a dialog is open.
-export function isDialogOpen(): boolean {
-  return document.querySelector("dialog[open]") !== null;
+// Whether `/` and Alt+O do something (WCAG 2.1.4), in this browser.
+export const shortcuts = signal(localStorage.getItem("tidemark-shortcuts") !== "off");
+export function setShortcuts(next: boolean) {
+  shortcuts.value = next;
+  localStorage.setItem("tidemark-shortcuts", next ? "on" : "off");
+}
+
+// Shortcuts do nothing while a dialog is open.
+export function shortcutsWork(): boolean {
+  return shortcuts.value && document.querySelector("dialog[open]") === null;
 }

@@ -1,6 +1,9 @@
 // Texts of orders: the dialog, its progress and its proof.
 export const ordersEn = {
   writes: "orders as {user}",
+  shortcutsOn: "Shortcuts: on",
+  shortcutsOff: "Shortcuts: off",
+  shortcutsHelp: "/ opens the search, Alt+O opens Off…",
   order_off: "Off…",
   order_on: "On…",
   order_observe: "Observe…",
@@ -98,6 +101,9 @@ export const ordersEn = {
 
 export const ordersZh: Record<keyof typeof ordersEn, string> = {
   writes: "以 {user} 的身份下达指令",
+  shortcutsOn: "快捷键：开",
+  shortcutsOff: "快捷键：关",
+  shortcutsHelp: "/ 打开搜索，Alt+O 打开“关闭…”",
   order_off: "关闭…",
   order_on: "开启…",
   order_observe: "观察…",

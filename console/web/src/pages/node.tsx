@@ -5,7 +5,7 @@ import type { NodeDetail, NodeRecord, NodeRecords, Task, Unknown, Yarn, YarnCont
 import { known, useRead, type Loaded } from "../api";
 import { age, amount, amountWithUnit, duration, language, localTime, moment, number, percent, serverNow, t, type Key, type Resource } from "../i18n";
 import { TaskLimits } from "../limits";
-import { Evictions, OrderButtons, useOrderKey, type Target } from "../orders";
+import { Evictions, OrderButtons, type Target } from "../orders";
 import { Amount, Bar, Card, Choice, Failure, Legend, ReportMark, State, Title, Words, rowBar } from "../parts";
 import { Plot } from "../plot";
 import { poolPath, query, setQuery } from "../router";
@@ -449,7 +449,6 @@ export function NodePage({ name }: { name: string }) {
   const { value: detail, error } = useRead<NodeDetail>(`/api/v1/nodes/${encodeURIComponent(name)}`, 3000);
   const record = useRead<NodeRecords | Unknown>(`/api/v1/past/record?${new URLSearchParams({ node: name })}`, 15_000);
   const target: Target = { scope: "node", nodes: [name] };
-  useOrderKey(target);
   const row = nodeByName(name) ?? detail?.node;
   const isolation = detail?.conditions.find((condition) => condition.type === "TidemarkIsolation");
   tick.value;

@@ -5,7 +5,7 @@ import { useRead } from "../api";
 import { age, amount, amountWithUnit, clock, bytes, language, moment, number, percent, t, type Key, type Resource } from "../i18n";
 import { NodeMap } from "../map";
 import { Amount, Bar, Card, Choice, Legend, ReportMark, State, Title, Words, rowBar } from "../parts";
-import { Evictions, OrderButtons, useOrderKey, type Target } from "../orders";
+import { Evictions, OrderButtons, type Target } from "../orders";
 import { Plot } from "../plot";
 import { nodePath, query, setQuery } from "../router";
 import { nodes, poolNames, problems, summary, tick } from "../store";
@@ -209,7 +209,6 @@ function Nodes({ resource, setResource }: { resource: Resource; setResource: (ne
 const CLUSTER: Target = { scope: "cluster" };
 
 export function Now() {
-  useOrderKey(CLUSTER);
   const [resource, setResource] = useState<Resource>("cpu");
   const sums = summary.value?.sums;
   return (

@@ -6,7 +6,7 @@ import { change } from "../change";
 import { age, amount, amountWithUnit, language, moment, number, percent, t, type Key, type Resource } from "../i18n";
 import { Uses } from "./now";
 import { Bar, Card, Choice, Failure, State, Title } from "../parts";
-import { Evictions, OrderButtons, useOrderKey, type Target } from "../orders";
+import { Evictions, OrderButtons, type Target } from "../orders";
 import { Plot } from "../plot";
 import { nodePath, poolPath } from "../router";
 import { summary } from "../store";
@@ -338,7 +338,6 @@ function Stopped({ pool }: { pool: string }) {
 
 export function PoolPage({ name }: { name: string }) {
   const target: Target = { scope: "pool", pool: name };
-  useOrderKey(target);
   const { value, error } = useRead<PoolDetail>(`/api/v1/pools/${encodeURIComponent(name)}`, 10_000);
   const week = value?.week;
   const series = useMemo(
