@@ -581,12 +581,13 @@ function Form({ of, close }: { of: Asked; close: () => void }) {
 export function OrderDialog() {
   const dialog = useRef<HTMLDialogElement>(null);
   const of = asked.value;
-  useEffect(() => {
+  // At once, so that the close event of the order before, which may be late, finds this one open.
+  useLayoutEffect(() => {
     if (of) dialog.current?.showModal();
     else dialog.current?.close();
   }, [of]);
   return (
-    <dialog ref={dialog} class="order-dialog" {...(of ? { "aria-label": t(`orderTitle_${of.verb}` as Key, { scope: targetText(of.target) }) } : {})} onClose={() => (asked.value = null)}>
+    <dialog ref={dialog} class="order-dialog" {...(of ? { "aria-label": t(`orderTitle_${of.verb}` as Key, { scope: targetText(of.target) }) } : {})} onClose={() => { if (!dialog.current?.open) asked.value = null; }}>
       {of && <Form of={of} close={() => (asked.value = null)} />}
     </dialog>
   );
