@@ -7,7 +7,8 @@
 // TIDEMARK_TOKENS        of the viewer and of an operator
 // TIDEMARK_CONTROL_URL   POST /reset, /hold, /release, /kill, /start: the cluster and the first console;
 //                        /agent-dies, /agent-starts: of the node browser-web-3;
-//                        /stopped-earlier: an eviction of browser-web-2 that an earlier version stored
+//                        /stopped-earlier: an eviction of browser-web-2 that an earlier version stored;
+//                        /forget: what is stored of evictions
 // TIDEMARK_CHROMIUM, TIDEMARK_MODULES, TIDEMARK_SCREENSHOTS   as in page.test.mjs
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -194,6 +195,31 @@ describe("off with proof", () => {
     const again = await storedOptions();
     assert.deepEqual({ ...again, until: "" }, { ...given, until: "" });
     assert.ok(Math.abs(Date.parse(again.until) - Date.parse(given.until)) < 5000, `${given.until} and ${again.until}`);
+    await close(page, /ERR_|net::|Failed to load/);
+  });
+
+  test("says that a console does not know an order from before its start", async () => {
+    await fresh();
+    await control("hold");
+    const page = await open("/nodes/browser-web-1");
+    await page.getByRole("button", { name: "Off…" }).click();
+    await dialog(page).getByRole("radio", { name: /evict running/ }).check();
+    await dialog(page).getByRole("textbox", { name: /Reason/ }).fill("disk change");
+    await dialog(page).getByRole("button", { name: "Next" }).click();
+    await dialog(page).getByRole("button", { name: "Switch off and evict" }).click();
+    await dialog(page).locator(".step", { hasText: "Offline pods left: 1" }).waitFor();
+    await control("kill");
+    await control("forget");
+    await control("start");
+    await dialog(page).getByText("This console does not know the order. The nodes show what was written.").waitFor();
+    await dialog(page).locator(".step.done", { hasText: "in state off: 1 of 1" }).waitFor();
+    await dialog(page).locator(".step", { hasText: "Offline pods that continue: 1" }).waitFor();
+    assert.equal(await dialog(page).locator(".step", { hasText: "Order written" }).count(), 0);
+    let asked = 0;
+    page.on("request", (request) => (asked += /\/api\/v1\/orders\/\d/.test(request.url()) ? 1 : 0));
+    await page.waitForTimeout(2500);
+    assert.equal(asked, 0, "it asks no more");
+    await screenshot(page, "not-known");
     await close(page, /ERR_|net::|Failed to load/);
   });
 

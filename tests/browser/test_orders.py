@@ -128,6 +128,8 @@ class Orders(WithPeople, unittest.TestCase):
             progress |= {"finished": False, "counts": {**count, "nodes": 1, "marked": 1, "podsLeft": 1}, "nodesLeft": []}
             data = {"node_browser-web-2.json": json.dumps(progress)}
             self.api.call("POST", f"/api/v1/namespaces/{SETTINGS}/configmaps", {"metadata": {"name": "tidemark-off"}, "data": data})
+        elif what == "forget":
+            self.api.drop(f"/api/v1/namespaces/{SETTINGS}/configmaps/tidemark-off")
         elif what == "kill":
             self.console.kill()
         elif what == "start":

@@ -269,19 +269,18 @@ function Affected({ preview, evict, verb }: { preview: Preview | null; evict: bo
   );
 }
 
-// Progress of an order without eviction, by the nodes themselves.
-function PlainSteps({ order, target }: { order: Order; target: Target }) {
+// Progress of an order without eviction, by the nodes themselves. Of an order that is lost, only they say something.
+function PlainSteps({ order, lost, target }: { order: Order; lost: boolean; target: Target }) {
   const rows = rowsOf(target);
   const total = number(rows.length);
   const count = (test: (row: NodeRow) => boolean) => rows.filter(test).length;
-  if (target.scope === "cluster" && target.workClass) {
-    return (
-      <ol class="steps">
-        <Line done={order.phase === "done"}>{t("stepOrder")}</Line>
-        <Line done={order.phase === "done" && order.failed === 0}>{t("stepMarked", { n: number(order.marked), total: number(order.nodes) })}</Line>
-      </ol>
-    );
-  }
+  const written = lost ? null : (
+    <>
+      <Line done={order.phase === "done"}>{t("stepOrder")}</Line>
+      <Line done={order.phase === "done" && order.failed === 0}>{t("stepMarked", { n: number(order.marked), total: number(order.nodes) })}</Line>
+    </>
+  );
+  if (target.scope === "cluster" && target.workClass) return <ol class="steps">{written}</ol>;
   const off = order.verb === "off";
   const inState = count((row) => row.state === order.verb);
   const draining = count((row) => row.state === "draining");
@@ -289,8 +288,7 @@ function PlainSteps({ order, target }: { order: Order; target: Target }) {
   const tasks = rows.some((row) => row.tasks === null) ? null : rows.reduce((sum, row) => sum + (row.tasks ?? 0), 0);
   return (
     <ol class="steps">
-      <Line done={order.phase === "done"}>{t("stepOrder")}</Line>
-      <Line done={order.phase === "done" && order.failed === 0}>{t("stepMarked", { n: number(order.marked), total: number(order.nodes) })}</Line>
+      {written}
       {off && <Line done={atZero === rows.length}>{t("stepOffers", { n: number(atZero), total })}</Line>}
       {off && draining > 0 && <Line done={false}>{t("stepDraining", { n: number(draining) })}</Line>}
       <Line done={inState === rows.length}>{t("stepState", { state: t(`state_${order.verb}` as Key), n: number(inState), total })}</Line>
@@ -301,23 +299,32 @@ function PlainSteps({ order, target }: { order: Order; target: Target }) {
 
 function Progress({ first, target }: { first: Order; target: Target }) {
   const [order, setOrder] = useState(first);
+  const [lost, setLost] = useState(false); // the console that answers was started after the order, or is another replica
   useEffect(() => {
-    if (order.phase === "done" || order.phase === "failed") return;
+    if (lost || order.phase === "done" || order.phase === "failed") return;
     const timer = setTimeout(async () => {
       try {
         setOrder((await read<OrderAnswer>(`/api/v1/orders/${order.id}`)).order);
-      } catch {
-        setOrder({ ...order }); // the console is away: the stored progress still comes by the stream
+      } catch (failure) {
+        if (failure instanceof Refused && failure.status === 404) setLost(true);
+        else setOrder({ ...order }); // the console is away: the stored progress still comes by the stream
       }
     }, POLL_MS);
     return () => clearTimeout(timer);
-  }, [order]);
-  const stored = evictions.value.find((each) => each.scope === scopeWords(target) && Date.parse(each.updated) / 1000 >= order.at);
-  const eviction = stored ?? order.eviction;
+  }, [order, lost]);
+  const stored = evictions.value.find((each) => order.evict && each.scope === scopeWords(target) && Date.parse(each.updated) / 1000 >= order.at);
+  const eviction = stored ?? (lost ? null : order.eviction);
   const problems = order.report?.nodes ?? [];
   return (
     <div class="progress" aria-live="polite">
-      {order.evict ? eviction ? <EvictionSteps eviction={eviction} /> : <Line done={false}>{t("stepMarked", { n: number(order.marked), total: number(order.nodes) })}</Line> : <PlainSteps order={order} target={target} />}
+      {lost && !stored && <p class="note">{t("orderNotKnown")}</p>}
+      {eviction ? (
+        <EvictionSteps eviction={eviction} />
+      ) : order.evict && !lost ? (
+        <Line done={false}>{t("stepMarked", { n: number(order.marked), total: number(order.nodes) })}</Line>
+      ) : (
+        <PlainSteps order={order} lost={lost} target={target} />
+      )}
       {order.error && (
         <p class="failure" role="alert">
           {t("refused", { why: order.error })}
@@ -337,7 +344,7 @@ function Progress({ first, target }: { first: Order; target: Target }) {
           {note}
         </p>
       ))}
-      {order.evict && !eviction?.finished && <p class="note">{t("closeStays")}</p>}
+      {order.evict && (stored || !lost) && !eviction?.finished && <p class="note">{t("closeStays")}</p>}
     </div>
   );
 }

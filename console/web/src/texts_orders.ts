@@ -95,6 +95,7 @@ export const ordersEn = {
   evictionStopped: "The command that evicts has ended. The order stays in force; continue the eviction from here or with `tidemark off`.",
   evictionOver: "The command that evicts has ended, and so has the order. Pods that are left continue.",
   continueOrder: "Continue…",
+  orderNotKnown: "This console does not know the order. The nodes show what was written.",
   step_done: "done",
   step_going: "under way",
 };
@@ -195,6 +196,7 @@ export const ordersZh: Record<keyof typeof ordersEn, string> = {
   evictionStopped: "执行驱逐的程序已结束。指令仍然有效；可在此继续驱逐，或使用 `tidemark off`。",
   evictionOver: "执行驱逐的程序已结束，指令也已到期。剩余的 Pod 继续运行。",
   continueOrder: "继续…",
+  orderNotKnown: "此控制台不知道该指令。节点显示已写入的内容。",
   step_done: "完成",
   step_going: "进行中",
 };
