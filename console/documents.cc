@@ -155,6 +155,7 @@ const std::vector<NodeColumn>& node_columns() {
       {"memoryOffered", [](JsonWriter& json, const NodeRow& row) { json.value(row.memory.offered); }},
       {"memorySold", [](JsonWriter& json, const NodeRow& row) { optional_value(json, row.memory.sold); }},
       {"memoryLine", [](JsonWriter& json, const NodeRow& row) { optional_value(json, row.memory.line_percent); }},
+      {"until", [](JsonWriter& json, const NodeRow& row) { optional_value(json, row.until_s); }},
   };
   return kColumns;
 }

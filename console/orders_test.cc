@@ -131,6 +131,20 @@ TEST_F(ConsoleOrders, ListsTheOrdersOfAPool) {
   EXPECT_TRUE(last.member("at")->is_null()) << "a label has no time: " << last.dump();
 }
 
+TEST_F(ConsoleOrders, ShowsWhenTheOrderOfANodeEnds) {
+  node("a");
+  serve();
+  const auto until = [&] { return read_api("/api/v1/nodes?columns=until").at("columns", "until")->as_array().at(0); };
+  EXPECT_TRUE(until().is_null());
+  const auto ends = std::chrono::floor<std::chrono::seconds>((clock.wall() + 600s).since_epoch).count();
+  ASSERT_EQ(post(R"({"verb":"off","scope":"node","nodes":["a"],"reason":"r","lastsSeconds":600})").status, 202);
+  net::testing::run_for(loop, clock, 2s);
+  EXPECT_EQ(until(), Json(ends));
+  clock.advance(601s);
+  net::testing::run_for(loop, clock, 2s);
+  EXPECT_TRUE(until().is_null()) << "the order has ended";
+}
+
 TEST_F(ConsoleOrders, PreviewShowsTheWorkAndWritesNothing) {
   node("a");
   node("b");

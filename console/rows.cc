@@ -98,6 +98,9 @@ NodeRow row_of(const kube::Node& node, const NodeReport* report, std::span<const
   row.pool = pool.name;
   policy::state::EffectiveState state = effective_state(node, pool, now);
   row.state = state.strictest();
+  if (state.order && state.order->until) {
+    row.until_s = std::chrono::floor<std::chrono::seconds>(state.order->until->since_epoch).count();
+  }
   row.classes_off = std::move(state.classes_off);
   row.report = report_on(node, report, strategy, known, now);
   if (report != nullptr && report->updated) {

@@ -47,6 +47,7 @@ struct NodeRow {
   RowAmounts cpu, memory;
   std::optional<std::int64_t> tasks;       // offline pods on it that are not over; nullopt: cannot be read
   std::optional<std::int64_t> reported_s;  // seconds since 1970 of its last report
+  std::optional<std::int64_t> until_s;     // seconds since 1970: the order that decides its state ends then
   std::vector<std::string> classes_off;    // classes of offline work that an order switches off on it
   bool operator==(const NodeRow&) const = default;
   std::size_t bytes() const;

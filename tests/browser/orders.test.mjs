@@ -326,6 +326,31 @@ describe("other orders", () => {
     await close(page);
   });
 
+  test("an order with an end shows the time that is left, where On is", async () => {
+    await fresh();
+    const page = await open("/nodes/browser-database-1");
+    await page.getByRole("button", { name: "Off…" }).click();
+    await dialog(page).getByRole("textbox", { name: /Reason/ }).fill("a short test");
+    await dialog(page).getByLabel("Lasts").selectOption("2 hours");
+    await dialog(page).getByRole("button", { name: "Next" }).click();
+    await dialog(page).getByRole("button", { name: "Switch off", exact: true }).click();
+    const left = /ends in (2 h|1 h 5\d min)/;
+    await dialog(page).locator(".ends", { hasText: left }).waitFor();
+    await page.locator(".title-line .ends", { hasText: left }).waitFor();
+    await screenshot(page, "ends");
+    await page.setViewportSize({ width: 320, height: 900 });
+    assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 320);
+    await screenshot(page, "ends-narrow");
+    await dialog(page).getByRole("button", { name: "On…" }).click();
+    await dialog(page).getByRole("textbox", { name: /Reason/ }).fill("the test is over");
+    await dialog(page).getByRole("button", { name: "Next" }).click();
+    await dialog(page).getByRole("button", { name: "Switch on", exact: true }).click();
+    await dialog(page).locator(".step.done", { hasText: "in state on: 1 of 1" }).waitFor();
+    await dialog(page).getByRole("button", { name: "Close" }).click();
+    assert.equal(await page.locator(".ends").count(), 0);
+    await close(page);
+  });
+
   test("off without eviction leaves the pods and names what continues", async () => {
     await fresh();
     const page = await open("/pools/database");

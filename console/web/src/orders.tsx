@@ -98,10 +98,26 @@ export function OrderButtons({ target }: { target: Target }) {
       <button type="button" class="order" onClick={() => ask("observe", target)}>
         <span aria-hidden="true">◇</span> {t("order_observe")}
       </button>
+      <OnButton target={target} />
+    </div>
+  );
+}
+
+// On…, and when the orders that it would end do so by themselves.
+function OnButton({ target }: { target: Target }) {
+  const rows = target.scope === "cluster" && target.workClass ? [] : rowsOf(target).filter((row) => row.state !== "on");
+  const ends = rows.flatMap((row) => row.until ?? []);
+  const first = Math.min(...ends);
+  if (ends.length > 0) tick.value; // the time moves on
+  return (
+    <>
       <button type="button" class="order" onClick={() => ask("on", target)}>
         <span aria-hidden="true">●</span> {t("order_on")}
       </button>
-    </div>
+      {ends.length > 0 && (
+        <span class="note ends">{t(ends.length === rows.length && ends.every((each) => each === first) ? "endsIn" : "endsFirst", { time: countdown(first - serverNow()) })}</span>
+      )}
+    </>
   );
 }
 
@@ -316,36 +332,43 @@ function Progress({ first, target }: { first: Order; target: Target }) {
   const eviction = stored ?? (lost ? null : order.eviction);
   const problems = order.report?.nodes ?? [];
   return (
-    <div class="progress" aria-live="polite">
-      {lost && !stored && <p class="note">{t("orderNotKnown")}</p>}
-      {eviction ? (
-        <EvictionSteps eviction={eviction} />
-      ) : order.evict && !lost ? (
-        <Line done={false}>{t("stepMarked", { n: number(order.marked), total: number(order.nodes) })}</Line>
-      ) : (
-        <PlainSteps order={order} lost={lost} target={target} />
+    <>
+      <div class="progress" aria-live="polite">
+        {lost && !stored && <p class="note">{t("orderNotKnown")}</p>}
+        {eviction ? (
+          <EvictionSteps eviction={eviction} />
+        ) : order.evict && !lost ? (
+          <Line done={false}>{t("stepMarked", { n: number(order.marked), total: number(order.nodes) })}</Line>
+        ) : (
+          <PlainSteps order={order} lost={lost} target={target} />
+        )}
+        {order.error && (
+          <p class="failure" role="alert">
+            {t("refused", { why: order.error })}
+          </p>
+        )}
+        {problems.length > 0 && (
+          <ul class="says">
+            {problems.slice(0, NODES_LEFT_SHOWN).map((each) => (
+              <li key={each.name}>
+                <a href={nodePath(each.name)}>{each.name}</a>: {each.problem ?? each.text ?? each.outcome}
+              </li>
+            ))}
+          </ul>
+        )}
+        {(order.report?.notes ?? []).map((note) => (
+          <p key={note} class="note">
+            {note}
+          </p>
+        ))}
+        {order.evict && (stored || !lost) && !eviction?.finished && <p class="note">{t("closeStays")}</p>}
+      </div>
+      {order.verb === "off" && (order.phase === "done" || eviction?.finished || lost) && (
+        <div class="orders">
+          <OnButton target={target} />
+        </div>
       )}
-      {order.error && (
-        <p class="failure" role="alert">
-          {t("refused", { why: order.error })}
-        </p>
-      )}
-      {problems.length > 0 && (
-        <ul class="says">
-          {problems.slice(0, NODES_LEFT_SHOWN).map((each) => (
-            <li key={each.name}>
-              <a href={nodePath(each.name)}>{each.name}</a>: {each.problem ?? each.text ?? each.outcome}
-            </li>
-          ))}
-        </ul>
-      )}
-      {(order.report?.notes ?? []).map((note) => (
-        <p key={note} class="note">
-          {note}
-        </p>
-      ))}
-      {order.evict && (stored || !lost) && !eviction?.finished && <p class="note">{t("closeStays")}</p>}
-    </div>
+    </>
   );
 }
 
@@ -595,7 +618,7 @@ export function OrderDialog() {
   }, [of]);
   return (
     <dialog ref={dialog} class="order-dialog" {...(of ? { "aria-label": t(`orderTitle_${of.verb}` as Key, { scope: targetText(of.target) }) } : {})} onClose={() => { if (!dialog.current?.open) asked.value = null; }}>
-      {of && <Form of={of} close={() => (asked.value = null)} />}
+      {of && <Form key={`${of.verb} ${scopeWords(of.target)}`} of={of} close={() => (asked.value = null)} />}
     </dialog>
   );
 }
