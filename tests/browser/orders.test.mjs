@@ -8,7 +8,7 @@
 // TIDEMARK_CONTROL_URL   POST /reset, /hold, /release, /kill, /start: the cluster and the first console;
 //                        /agent-dies, /agent-starts: of the node browser-web-3;
 //                        /stopped-earlier: an eviction of browser-web-2 that an earlier version stored;
-//                        /forget: what is stored of evictions
+//                        /forget: what is stored of evictions; /manager-stops, /manager-runs: its Lease
 // TIDEMARK_CHROMIUM, TIDEMARK_MODULES, TIDEMARK_SCREENSHOTS   as in page.test.mjs
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -307,6 +307,36 @@ describe("off on every page", () => {
     await page.goto(CONSOLE.replace(/\/$/, "") + "/nodes/no-such-node");
     await header.getByRole("button", { name: "Off…" }).waitFor();
     await close(page, /404/);
+  });
+
+  test("the dialog says what is missing while the manager does not run", async () => {
+    await fresh();
+    const page = await open("/nodes/browser-web-1");
+    const opened = async (button) => {
+      await page.getByRole("button", { name: button }).click();
+      await dialog(page).getByRole("textbox", { name: /Reason/ }).waitFor();
+    };
+    await control("manager-stops");
+    await opened("Off…");
+    await dialog(page).getByText(/The manager does not run: its Lease was last renewed on \w/).waitFor();
+    await dialog(page).getByText("nodes that join later get no mark").waitFor();
+    await screenshot(page, "no-manager");
+    await accessible(page, "without a manager");
+    await page.setViewportSize({ width: 320, height: 900 });
+    await dialog(page).getByText("The manager does not run").scrollIntoViewIfNeeded();
+    await screenshot(page, "no-manager-narrow");
+    await page.setViewportSize({ width: 1280, height: 900 });
+    await page.keyboard.press("Escape");
+    await page.goto(new URL("offline", CONSOLE).href);
+    await opened("Switch class spark off");
+    await dialog(page).getByText("An order for a class needs a manager that runs.").waitFor();
+    await page.keyboard.press("Escape");
+    await control("manager-runs");
+    await opened("Off…");
+    await dialog(page).getByText("This works while the manager is down").waitFor();
+    await page.waitForTimeout(1000);
+    assert.equal(await dialog(page).getByText("The manager does not run").count(), 0);
+    await close(page);
   });
 });
 

@@ -30,6 +30,7 @@ classes:
 - {name: spark, order: 30}
 """
 SELLS = {"cpu": "32", "memory": "128Gi", "pods": "110", "kubernetes.io/batch-cpu": "12000", "kubernetes.io/batch-memory": "48Gi"}
+LEASE = f"/apis/coordination.k8s.io/v1/namespaces/{SETTINGS}/leases/koordinator-manager"
 MERGE = "application/merge-patch+json"
 
 
@@ -91,6 +92,7 @@ class Orders(WithPeople, unittest.TestCase):
     def reset(self) -> None:
         """Every node is on, sells, and runs one offline pod."""
         self.kubelets.held = False
+        self.api.drop(LEASE)
         for name in ("tidemark-off", "tidemark-state"):
             self.api.drop(f"/api/v1/namespaces/{SETTINGS}/configmaps/{name}")
         self._end_pods()
@@ -130,6 +132,11 @@ class Orders(WithPeople, unittest.TestCase):
             self.api.call("POST", f"/api/v1/namespaces/{SETTINGS}/configmaps", {"metadata": {"name": "tidemark-off"}, "data": data})
         elif what == "forget":
             self.api.drop(f"/api/v1/namespaces/{SETTINGS}/configmaps/tidemark-off")
+        elif what in ("manager-stops", "manager-runs"):
+            self.api.drop(LEASE)
+            renewed = "2026-01-01T00:00:00.000000Z" if what == "manager-stops" else cluster_data.now().replace("Z", ".000000Z")
+            spec = {"holderIdentity": "manager-1", "leaseDurationSeconds": 15 if what == "manager-stops" else 900, "renewTime": renewed}
+            self.api.call("POST", LEASE.rpartition("/")[0], {"metadata": {"name": "koordinator-manager"}, "spec": spec})
         elif what == "kill":
             self.console.kill()
         elif what == "start":

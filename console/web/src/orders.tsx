@@ -3,9 +3,9 @@
 import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { Eviction, EvictionOptions, NodeLeft, NodeRow, Order, OrderAnswer, OrderRequest, Preview } from "@api";
-import { Refused, read, send, tryOut } from "./api";
-import { age, amountWithUnit, bytes, cores, countdown, number, serverNow, t, type Key } from "./i18n";
+import type { Eviction, EvictionOptions, NodeLeft, NodeRow, Order, OrderAnswer, OrderRequest, Platform, Preview } from "@api";
+import { Refused, read, send, tryOut, useRead } from "./api";
+import { age, amountWithUnit, bytes, cores, countdown, moment, number, serverNow, t, type Key } from "./i18n";
 import { Card, Words, shortcuts, shortcutsWork } from "./parts";
 import { nodePath, path } from "./router";
 import { evictions, nodeByName, nodes, summary, tick } from "./store";
@@ -24,6 +24,8 @@ const FINISHED_SHOWN_SECONDS = 3600;
 const NODES_LEFT_SHOWN = 20;
 const NODES_NAMED = 3;
 const LASTS_AS_STORED = "stored";
+const MANAGER_LEASE = "koordinator-manager";
+const LEASE_READ_MS = 10_000;
 export const NODES_OF_ORDER_MAX = 1000; // the API takes no more names at once
 
 export function ask(verb: Verb, target: Target) {
@@ -372,6 +374,21 @@ function Progress({ first, target }: { first: Order; target: Target }) {
   );
 }
 
+// What an off does without a manager. Says so if the manager's Lease shows that it does not run.
+function Alone({ ofClass }: { ofClass: boolean }) {
+  const { value } = useRead<Platform>("/api/v1/platform", LEASE_READ_MS);
+  const lease = value?.leases.rows?.find((each) => each.name === MANAGER_LEASE);
+  // Without a Lease, or without rights to read it, nothing is known.
+  const renewed = lease?.renewed ?? null;
+  const stopped = lease && renewed !== null && (lease.holder === "" || serverNow() - renewed > (lease.lastsSeconds ?? Infinity));
+  if (!stopped) return ofClass ? null : <p class="note">{t("worksAlone")}</p>;
+  return (
+    <p class="lost" role="status">
+      {t("managerStopped", { time: moment(renewed) })} {t(ofClass ? "missingForClass" : "missingWithoutManager")}
+    </p>
+  );
+}
+
 function newKey(): string {
   return Array.from(crypto.getRandomValues(new Uint32Array(4)), (each) => each.toString(16)).join("-");
 }
@@ -594,7 +611,7 @@ function Form({ of, close }: { of: Asked; close: () => void }) {
         </label>
       )}
       {affected}
-      {verb === "off" && <p class="note">{t("worksAlone")}</p>}
+      {verb === "off" && <Alone ofClass={workClass !== undefined} />}
       {failure}
       <div class="buttons">
         <button type="button" class="quiet" onClick={close}>
