@@ -144,6 +144,7 @@ describe("the page Now", () => {
     await page.keyboard.press("ArrowLeft");
     await line.filter({ hasNotText: time }).waitFor();
     await page.locator(".hour summary").click();
+    await accessible(page, "the chart as a table");
     assert.match(await page.locator(".hour tbody tr", { hasText: time }).innerText(), new RegExp(`${time}\\s.*${online} cores`));
     const box = await page.locator(".hour .u-over").boundingBox();
     await page.mouse.move(box.x + box.width - 2, box.y + 20);
@@ -260,13 +261,13 @@ describe("other pages", () => {
 
   test("the node page shows a reason with ; in it as one text", async () => {
     const page = await open("/pools");
-    await page.route("**/api/v1/nodes/web-101", async (route) => {
+    await page.route("**/api/v1/nodes/web-001", async (route) => {
       const answer = await route.fetch();
       const json = await answer.json();
       json.conditions.find(({ type }) => type === "TidemarkIsolation").message = "cpuSuppress: enforce (1 file); oomOrder: off; mark 3; ordered by ann: cpuSuppress; batchLimits: off";
       await route.fulfill({ response: answer, json });
     });
-    await page.goto(`${origin}/nodes/web-101`);
+    await page.goto(`${origin}/nodes/web-001`);
     const said = page.locator(".card", { has: page.locator("h2", { hasText: "What the agent enforces" }) }).locator("li");
     await said.first().waitFor();
     assert.deepEqual(await said.allInnerTexts(), ["cpuSuppress: enforce (1 file)", "oomOrder: off", "mark 3", "ordered by ann: cpuSuppress; batchLimits: off"]);
@@ -439,6 +440,15 @@ describe("other pages", () => {
     for (const word of ["0.1.0", "tidemark-manager-0", "6.1", "6.12", "effective: cpu.idle, memory.low; refused: io.weight", "no agent reported", "No webhook of Tidemark is registered"]) assert.ok(text.includes(word), word);
     const lost = page.locator(".card", { has: page.locator("h2", { hasText: "Lost with a newer kernel" }) });
     assert.match(await lost.innerText(), /memory\.low[\s\S]*6\.12 cannot use, and agents on 6\.1 can/);
+    await page.route("**/api/v1/platform", async (route) => {
+      const answer = await route.fetch();
+      const json = await answer.json();
+      await route.fulfill({ response: answer, json: { ...json, kernels: json.kernels.filter(({ family }) => family === "6.1") } });
+    });
+    await lost.getByText("nothing to compare").waitFor();
+    assert.match(await lost.innerText(), /cpu\.bvt_warp_ns[\s\S]*memory\.min[\s\S]*Kernel 6\.1 lacks these files/);
+    await page.unrouteAll({ behavior: "ignoreErrors" });
+    await lost.getByText("6.12 cannot use").waitFor();
     await docImage(page, "platform");
     await screenshot(page, "platform-light");
     await close(page);
