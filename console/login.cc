@@ -11,7 +11,6 @@
 namespace tidemark::console {
 namespace {
 
-constexpr kube::Resource kTokenReviews{"authentication.k8s.io", "v1", "tokenreviews", "TokenReview", false};
 constexpr kube::Resource kSelfSubjectAccessReviews{"authorization.k8s.io", "v1", "selfsubjectaccessreviews",
                                                    "SelfSubjectAccessReview", false};
 constexpr base::Duration kReviewLimit = std::chrono::seconds(10);
@@ -285,7 +284,7 @@ net::Task<Result<std::string>> Login::user_of(std::string token) {
   const Json body = Json::object({{"apiVersion", "authentication.k8s.io/v1"},
                                   {"kind", "TokenReview"},
                                   {"spec", Json::object({{"token", Json(std::move(token))}})}});
-  auto bytes = co_await reviewer_.create(kTokenReviews, body.dump(), {}, "", kReviewLimit);
+  auto bytes = co_await reviewer_.create(kube::kTokenReviews, body.dump(), {}, "", kReviewLimit);
   if (!bytes) {
     Error error = std::move(bytes).error().within("asking the API server whose token it is");
     error.code = 0;  // it is about the console's own rights, not about the person

@@ -34,6 +34,10 @@ inline constexpr Resource kMutatingWebhooks{"admissionregistration.k8s.io", "v1"
                                             "MutatingWebhookConfiguration", false};
 inline constexpr Resource kValidatingWebhooks{"admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations",
                                               "ValidatingWebhookConfiguration", false};
+inline constexpr Resource kServiceAccounts{"", "v1", "serviceaccounts", "ServiceAccount", true};
+inline constexpr Resource kTokenReviews{"authentication.k8s.io", "v1", "tokenreviews", "TokenReview", false};
+inline constexpr Resource kSubjectAccessReviews{"authorization.k8s.io", "v1", "subjectaccessreviews",
+                                                "SubjectAccessReview", false};
 inline constexpr Resource kCustomResourceDefinitions{"apiextensions.k8s.io", "v1", "customresourcedefinitions",
                                                      "CustomResourceDefinition", false};
 
