@@ -31,6 +31,11 @@ inline constexpr std::size_t kAuditWaitingMax = std::size_t{4} << 20;  // bytes 
 inline constexpr std::string_view kAuditNone = "none";                 // in place of a path: no audit is kept
 inline constexpr std::string_view kAuditOutput = "-";                  // standard output, which is not rotated
 
+// Whether the words name a file that can be read again.
+inline bool is_file(std::string_view path) {
+  return !path.empty() && path != kAuditNone && path != kAuditOutput;
+}
+
 struct AuditFileOptions {
   std::string path;  // or one of the words above; "" is kAuditNone
   std::int64_t bytes_max = std::int64_t{64} << 20;

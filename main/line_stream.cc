@@ -15,10 +15,6 @@ constexpr std::size_t kQueueMax = 16;
 constexpr std::size_t kAnswerBytesMax = std::size_t{1} << 20;
 constexpr std::string_view kStateFile = "stream.json";
 
-bool is_file(const std::string& path) {
-  return !path.empty() && path != journal::kAuditNone && path != journal::kAuditOutput;
-}
-
 // A missing token does not delay the stream: the collector rejects requests without one.
 class Token {
  public:
@@ -66,7 +62,7 @@ Result<std::unique_ptr<StreamOutput>> StreamOutput::make(net::EventLoop& loop, c
                                                          const std::vector<std::string>& files, std::string source) {
   if (options.url.empty()) return std::unique_ptr<StreamOutput>();
   journal::LineStreamOptions stream;
-  std::ranges::copy_if(files, std::back_inserter(stream.files), is_file);
+  std::ranges::copy_if(files, std::back_inserter(stream.files), journal::is_file);
   if (stream.files.empty()) {
     return fail(ErrorKind::kInvalid, "--stream-url needs a file to send; give --audit-file");
   }
