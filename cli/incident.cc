@@ -26,9 +26,6 @@ using base::cat;
 constexpr std::string_view kAuditFile = "audit.jsonl";
 constexpr std::size_t kInputMax = std::size_t{512} << 20;  // bytes of standard input
 constexpr std::size_t kNodesNamed = 5;
-// Before the time: a line that is whole, and a little more. After it: the line that its end falls into.
-constexpr base::Duration kReadBefore = agent::kRecordEvery * (agent::kRecordWholeEvery + 2);
-constexpr base::Duration kReadAfter = agent::kRecordEvery * 2;
 
 // The time of a line as text, which sorts as times do: "2026-11-23T20:15:30.000000Z". "" where there is none. A
 // collector may have put the keys in another order, and then it takes longer.
@@ -96,6 +93,10 @@ class Lines {
     const auto of_that_kind = [&](std::string_view line) {
       if (is_audit(line) == (which == Which::kAudit)) take(line);
     };
+    if (!options_.lines.empty()) {
+      for (const std::string_view line : base::split(options_.lines, '\n')) of_that_kind(line);
+      return {};
+    }
     if (options_.files.empty()) {
       const auto name = which == Which::kRecord ? agent::kRecordFile : kAuditFile;
       TM_TRY(const auto read, journal::read_kept_lines(cat(options_.state_dir, "/", name), model::kNodeRecordLineMax,
@@ -127,8 +128,8 @@ class IncidentExamination {
       : options_(options),
         question_(options.question),
         lines_(options),
-        first_(base::format_rfc3339_micro(question_.from + -kReadBefore)),
-        last_(base::format_rfc3339_micro(question_.to + kReadAfter)),
+        first_(base::format_rfc3339_micro(question_.from + -kIncidentReadBefore)),
+        last_(base::format_rfc3339_micro(question_.to + kIncidentReadAfter)),
         from_(base::format_rfc3339_micro(question_.from)),
         to_(base::format_rfc3339_micro(question_.to)) {}
 

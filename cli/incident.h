@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/record/recorder.h"
 #include "base/clock.h"
 #include "base/result.h"
 #include "policy/explain/incident.h"
@@ -16,11 +17,15 @@ namespace tidemark::cli {
 inline constexpr std::string_view kAgentStateDir = "/var/lib/tidemark/agent";  // where the chart keeps it
 inline constexpr std::string_view kStandardInput = "-";
 inline constexpr base::Duration kIncidentLongest = std::chrono::hours(24 * 7);
+// Of the record around the time: before it a line that is whole, and a little more; after it the line of its end.
+inline constexpr base::Duration kIncidentReadBefore = agent::kRecordEvery * (agent::kRecordWholeEvery + 2);
+inline constexpr base::Duration kIncidentReadAfter = agent::kRecordEvery * 2;
 
 struct IncidentOptions {
   policy::explain::IncidentQuestion question;
   std::string state_dir;           // of the node's agent
   std::vector<std::string> files;  // in place of it: lines of record and audit, of many nodes maybe
+  std::string lines;               // in place of both
   std::string node;                // "": the one whose record has the task
 };
 

@@ -142,28 +142,52 @@ Json record_json(const model::NodeRecord& record) {
                        {"events", std::move(events)}});
 }
 
+// What lines of a node say of a time.
+class RecordOfNode {
+ public:
+  RecordOfNode(const std::string& node, base::WallTime from, base::WallTime to) : node_(node), from_(from), to_(to) {}
+
+  void take(std::string_view line) {
+    const auto read = model::parse_node_record(line);
+    if (!read || read->lost > 0 || read->record.node != node_) return;
+    has_node_ = true;
+    if (read->record.time < from_ || read->record.time > to_) return;
+    tasks_.take(read->record);
+    records_.as_array().push_back(record_json(read->record));
+  }
+  Result<Json> json(std::string_view place) {
+    if (!has_node_) return fail(ErrorKind::kNotFound, place, " has no record of node ", base::in_quotes(node_));
+    return Json::object({{"schema", 1},
+                         {"node", node_},
+                         {"records", std::move(records_)},
+                         {"containers", tasks_.containers()},
+                         {"pods", tasks_.pods()}});
+  }
+
+ private:
+  const std::string& node_;
+  base::WallTime from_, to_;
+  Json records_ = Json::array();
+  OfflineTasks tasks_;
+  bool has_node_ = false;
+};
+
 }  // namespace
 
 Result<Json> node_record_json(const std::string& state_dir, const std::string& node, base::WallTime from,
                               base::WallTime to) {
-  Json records = Json::array();
-  OfflineTasks tasks;
-  bool has_node = false;
+  RecordOfNode record(node, from, to);
   const std::string path = base::cat(state_dir, "/", agent::kRecordFile);
-  TM_TRY_VOID(journal::read_kept_lines(path, model::kNodeRecordLineMax, [&](std::string_view line) {
-    const auto read = model::parse_node_record(line);
-    if (!read || read->lost > 0 || read->record.node != node) return;
-    has_node = true;
-    if (read->record.time < from || read->record.time > to) return;
-    tasks.take(read->record);
-    records.as_array().push_back(record_json(read->record));
-  }));
-  if (!has_node) return fail(ErrorKind::kNotFound, path, " has no record of node ", base::in_quotes(node));
-  return Json::object({{"schema", 1},
-                       {"node", node},
-                       {"records", std::move(records)},
-                       {"containers", tasks.containers()},
-                       {"pods", tasks.pods()}});
+  TM_TRY_VOID(
+      journal::read_kept_lines(path, model::kNodeRecordLineMax, [&](std::string_view line) { record.take(line); }));
+  return record.json(path);
+}
+
+Result<Json> node_record_json_of(std::string_view lines, const std::string& node, base::WallTime from,
+                                 base::WallTime to) {
+  RecordOfNode record(node, from, to);
+  for (const std::string_view line : base::split(lines, '\n')) record.take(line);
+  return record.json("the agent's record of that time");
 }
 
 }  // namespace tidemark::cli

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "base/clock.h"
 #include "base/json.h"
@@ -21,5 +22,8 @@ namespace tidemark::cli {
 // kNotFound: the directory has no record of the node.
 Result<Json> node_record_json(const std::string& state_dir, const std::string& node, base::WallTime from,
                               base::WallTime to);
+// The same from lines of such a file.
+Result<Json> node_record_json_of(std::string_view lines, const std::string& node, base::WallTime from,
+                                 base::WallTime to);
 
 }  // namespace tidemark::cli

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "agent/agent.h"
+#include "agent/record/past_lines.h"
 #include "agent/record/recorder.h"
 #include "base/metrics.h"
 #include "base/text.h"
@@ -11,6 +12,7 @@
 #include "main/audit.h"
 #include "main/cluster.h"
 #include "main/line_stream.h"
+#include "main/past_service.h"
 #include "main/process.h"
 #include "net/worker.h"
 
@@ -30,6 +32,8 @@ int run_agent(const std::vector<std::string>& args) {
   declare_audit_flags(flags, cluster_options.audit);
   declare_stream_flags(flags, stream_options);
   agent::declare_flags(flags, options);
+  std::string past_address;
+  declare_past_flag(flags, past_address);
   declare_log_flags(flags, log_options);
   base::Flags::Parsed parsed;
   if (auto code = parse_or_exit(flags, args, parsed)) return *code;
@@ -68,6 +72,9 @@ int run_agent(const std::vector<std::string>& args) {
   if (!options.state_dir.empty()) kept.push_back(base::cat(options.state_dir, "/", agent::kRecordFile));
   const auto stream = StreamOutput::make(loop, log, metrics, random.fork(), stream_options, kept, options.node_name);
   if (!stream) return failed(stream.error());
+  const auto past = PastService::make(loop, log, *cluster, random.fork(), past_address, client_config.user_agent,
+                                      agent::past_of_agent(options.state_dir, cluster_options.audit.file));
+  if (!past) return failed(past.error());
 
   net::WorkerPool files(1, kFileQueueMax), disks(1, kFileQueueMax);
   linux::KernelProbeRim kernel;
