@@ -42,6 +42,7 @@ struct ApiParts {
   Site site{};
   operate::DecisionFiles files{};
   PastFiles past{};
+  PastOfPods past_of_pods{};
   policy::sell::PluginSet plugins{};
   std::optional<Price> price{};
   SparkGateway gateway{};
@@ -57,7 +58,7 @@ class Api {
   explicit Api(ApiParts parts)
       : parts_(std::move(parts)),
         records_({parts_.loop, parts_.client, parts_.view, parts_.settings, std::move(parts_.files),
-                  std::move(parts_.past), std::move(parts_.certificate_end)}) {}
+                  std::move(parts_.past), std::move(parts_.past_of_pods), std::move(parts_.certificate_end)}) {}
   net::Task<void> handle(net::HttpExchange& exchange);
 
  private:

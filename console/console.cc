@@ -41,7 +41,8 @@ class Running final : public Console {
         api_({loop, client, view_, stream_, orders_, settings_api_, metrics, std::move(options.view),
               std::move(options.cluster), std::move(options.person), login_.get(),
               form_ ? Site{form_->hosts, true} : Site(), std::move(options.files), std::move(options.past),
-              options.plugins, options.price, std::move(options.gateway), form_ ? form_->certificate_end : nullptr}) {
+              std::move(options.past_of_pods), options.plugins, options.price, std::move(options.gateway),
+              form_ ? form_->certificate_end : nullptr}) {
     view_.on_change([this](const View::Change& change) { stream_.publish(delta(change)); });
   }
 

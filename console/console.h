@@ -48,6 +48,7 @@ struct ConsoleOptions {
   std::optional<ClusterForm> in_cluster{};
   operate::DecisionFiles files{};
   PastFiles past{};
+  PastOfPods past_of_pods{};          // outlives the console
   policy::sell::PluginSet plugins{};  // what the manager runs with, for the terms of a node
   std::optional<Price> price{};       // nullopt: the page shows core-hours only
   SparkGateway gateway{};             // of the page Spark

@@ -50,13 +50,27 @@ Result<operate::DecisionQuery> decision_query(const net::Target& target) {
   return query;
 }
 
-std::string decisions_document(const operate::DecisionsFound& found, const operate::DecisionFiles& files) {
+std::string query_text(const operate::DecisionQuery& query) {
+  std::string out = base::cat("limit=", query.limit);
+  const auto add = [&](std::string_view key, std::string_view value) {
+    if (!value.empty()) out += base::cat("&", key, "=", net::percent_encode(value));
+  };
+  add("node", query.node);
+  add("pool", query.pool);
+  add("reason", query.reason);
+  add("person", query.person);
+  if (query.since) add("since", base::cat(seconds(*query.since)));
+  if (query.until) add("until", base::cat(seconds(*query.until)));
+  return out;
+}
+
+std::string decisions_document(const operate::DecisionsFound& found) {
   std::string out;
   base::JsonWriter json(out);
   json.begin_object();
   json.member("schema", kSchema);
-  json.member("journals", static_cast<std::int64_t>(files.journals.size()));
-  json.member("audits", static_cast<std::int64_t>(files.audits.size()));
+  json.member("journals", static_cast<std::int64_t>(found.journals));
+  json.member("audits", static_cast<std::int64_t>(found.audits));
   json.key("notes").begin_array();
   for (const auto& note : found.notes) json.value(note);
   json.end_array();
@@ -83,6 +97,51 @@ std::string decisions_document(const operate::DecisionsFound& found, const opera
   }
   json.end_array().end_object();
   return out;
+}
+
+Result<operate::DecisionsFound> read_decisions(const Json& document) {
+  operate::DecisionsFound found;
+  const Json* notes = document.member("notes");
+  const Json* decisions = document.member("decisions");
+  const Json* more = document.member("more");
+  if (notes == nullptr || !notes->is_array() || decisions == nullptr || !decisions->is_array() || more == nullptr) {
+    return fail(ErrorKind::kInvalid, "the answer has no decisions");
+  }
+  found.more = more->get_bool().value_or(false);
+  const auto count = [&](std::string_view key) {
+    const Json* value = document.member(key);
+    return static_cast<std::size_t>(value == nullptr ? 0 : value->get_int().value_or(0));
+  };
+  found.journals = count("journals");
+  found.audits = count("audits");
+  for (const Json& note : notes->as_array()) found.notes.emplace_back(note.get_string().value_or(""));
+  for (const Json& each : decisions->as_array()) {
+    const auto number = [&](std::string_view key) {
+      const Json* value = each.member(key);
+      return value == nullptr ? std::nullopt : value->get_int();
+    };
+    const auto at = number("at");
+    if (!at) return fail(ErrorKind::kInvalid, "a decision has no time");
+    operate::Decision& out = found.decisions.emplace_back();
+    out.at = base::WallTime{std::chrono::seconds(*at)};
+    out.source = each.text_at("source") == "audit"     ? operate::DecisionSource::kAudit
+                 : each.text_at("source") == "journal" ? operate::DecisionSource::kJournal
+                                                       : operate::DecisionSource::kEvent;
+    out.by = each.text_at("by");
+    out.object = each.text_at("object");
+    out.node = each.text_at("node");
+    out.pool = each.text_at("pool");
+    out.action = each.text_at("action");
+    out.reason = each.text_at("reason");
+    out.text = each.text_at("text");
+    out.batch_cpu_milli = number("batchCpu");
+    out.batch_memory_bytes = number("batchMemory");
+    out.before = each.text_at("before");
+    out.after = each.text_at("after");
+    out.outcome = each.text_at("outcome");
+    out.detail = each.text_at("detail");
+  }
+  return found;
 }
 
 }  // namespace tidemark::console

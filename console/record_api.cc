@@ -171,7 +171,7 @@ net::Task<void> RecordApi::decisions(net::HttpExchange& exchange, net::Target ta
   auto body = co_await shared(question_of("decisions", target), [this, csv, query = *query] {
     const auto make = [](RecordApi& api, operate::DecisionQuery wanted, bool as_csv) -> net::Task<Result<std::string>> {
       const operate::DecisionsFound found = co_await api.find(std::move(wanted));
-      co_return as_csv ? operate::decisions_csv(found.decisions) : decisions_document(found, api.parts_.files);
+      co_return as_csv ? operate::decisions_csv(found.decisions) : decisions_document(found);
     };
     return make(*this, query, csv);
   });
@@ -200,6 +200,12 @@ net::Task<operate::DecisionsFound> RecordApi::find(operate::DecisionQuery query)
     } else {
       found.notes.push_back(read.error().message);
     }
+  }
+  if (parts_.files.empty() && parts_.past_of_pods.decisions) {
+    auto of_pods = co_await parts_.past_of_pods.decisions(query);
+    auto decisions = std::exchange(of_pods.decisions, {});
+    found = std::move(of_pods);
+    operate::add_events(found, std::move(decisions), query);
   }
   auto events = co_await operate::list_events(parts_.loop, parts_.client, kAnswerLimit);
   if (events) {
@@ -258,24 +264,38 @@ net::Task<Result<std::string>> RecordApi::past(std::string what, net::Target tar
     if (target.get(wanted).empty()) co_return fail(ErrorKind::kInvalid, wanted, ": it is missing");
   }
   const PastFiles& files = parts_.past;
+  const PastOfPods& pods = parts_.past_of_pods;
   std::function<Result<Json>()> ask;
-  if (what == "past/offer" && files.offer) ask = [offer = files.offer, node, to] { return offer(node, to); };
-  if (what == "past/record" && files.record)
-    ask = [record = files.record, node, from, to] { return record(node, from, to); };
-  if (what == "past/incident" && files.incident) {
-    ask = [incident = files.incident, ns, name, from, to] { return incident(ns, name, from, to); };
+  net::Task<Result<Json>> ask_pods;
+  if (what == "past/offer") {
+    if (files.offer) ask = [offer = files.offer, node, to] { return offer(node, to); };
+    if (pods.offer) ask_pods = pods.offer(node, to);
+  } else if (what == "past/record") {
+    if (files.record) ask = [record = files.record, node, from, to] { return record(node, from, to); };
+    if (pods.record) ask_pods = pods.record(node, from, to);
+  } else {
+    if (files.incident) ask = [incident = files.incident, ns, name, from, to] { return incident(ns, name, from, to); };
+    if (pods.incident && !node.empty()) ask_pods = pods.incident(node, ns, name, from, to);
   }
-  if (!ask) {
+  if (!ask && !ask_pods) {
     co_return unknown_document(what == "past/offer"
                                    ? "this console was given no decision journal; start it with --journal-dir"
                                    : "this console was given no record of an agent; start it with --agent-dir, or use "
                                      "`tidemark incident` on the node");
   }
-  auto done = co_await workers_.run<Result<Json>>(parts_.loop, std::move(ask));
-  if (!done) co_return std::unexpected(std::move(done).error());
-  if (!*done && (*done).error().kind == ErrorKind::kNotFound) co_return unknown_document((*done).error().message);
-  if (!*done) co_return std::unexpected(std::move(*done).error());
-  co_return (*done)->dump();
+  Result<Json> answer = fail(ErrorKind::kNotFound, "");
+  if (ask) {
+    auto done = co_await workers_.run<Result<Json>>(parts_.loop, std::move(ask));
+    if (!done) co_return std::unexpected(std::move(done).error());
+    answer = *std::move(done);
+  }
+  if (!answer && answer.error().kind == ErrorKind::kNotFound && ask_pods) {
+    answer = co_await ask_pods;
+    if (!answer) co_return unknown_document(answer.error().message);
+  }
+  if (!answer && answer.error().kind == ErrorKind::kNotFound) co_return unknown_document(answer.error().message);
+  if (!answer) co_return std::unexpected(std::move(answer).error());
+  co_return answer->dump();
 }
 
 }  // namespace tidemark::console

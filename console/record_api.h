@@ -36,6 +36,7 @@ struct RecordParts {
   ViewOptions settings;  // their location
   operate::DecisionFiles files;
   PastFiles past;
+  PastOfPods past_of_pods;
   std::function<std::optional<base::WallTime>()> certificate_end{};  // of the one that is served; empty: none is
 };
 

@@ -11,6 +11,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "console/decisions.h"
 #include "console/record_api.h"
 #include "console/testing/console_in_memory.h"
 #include "console/testing/console_over_http.h"
@@ -23,7 +24,10 @@ using namespace std::chrono_literals;
 using base::cat;
 using testing::kJobs;
 using testing::kMerge;
-class ConsoleWork : public testing::ConsoleTest {};
+class ConsoleWork : public testing::ConsoleTest {
+ protected:
+  std::string asked;
+};
 
 TEST_F(ConsoleWork, CountsOfflineTasksByClass) {
   node("n1");
@@ -246,6 +250,50 @@ TEST_F(ConsoleWork, PastWithoutFilesIsUnknownAndNoError) {
   }
   EXPECT_EQ(get("/api/v1/past/record?node=n1&from=5&to=4").status, 400);
   EXPECT_EQ(get("/api/v1/past/record?node=n1&to=never").status, 400);
+}
+
+TEST_F(ConsoleWork, PastComesFromPodsAndTheirErrorsAreShown) {
+  past_of_pods.offer = [](std::string name, base::WallTime at) -> net::Task<Result<Json>> {
+    co_return Json::object({{"offerOf", Json(name)}, {"at", base::format_rfc3339(at)}});
+  };
+  past_of_pods.record = [](std::string name, base::WallTime, base::WallTime) -> net::Task<Result<Json>> {
+    co_return fail(ErrorKind::kUnavailable, "the agent of node ", name, " does not answer: 503");
+  };
+  past_of_pods.incident = [](std::string on, std::string ns, std::string name, base::WallTime,
+                             base::WallTime) -> net::Task<Result<Json>> {
+    co_return Json::object({{"task", Json(cat(on, "/", ns, "/", name))}});
+  };
+  past_of_pods.decisions = [this](operate::DecisionQuery query) -> net::Task<operate::DecisionsFound> {
+    asked = query_text(query);
+    const std::string document =
+        R"({"schema":1,"journals":1,"audits":1,"notes":["m-1: hurt"],"more":false,"decisions":[)"
+        R"({"at":1700000000,"source":"journal","by":"m-1","object":"Node/n1","node":"n1","pool":"web","action":"written",)"
+        R"("reason":"TM-OFFER-001","text":"t","batchCpu":5000,"batchMemory":null,"before":null,"after":null,)"
+        R"("outcome":"done","detail":"d"}]})";
+    auto found = read_decisions(*Json::parse(document));
+    EXPECT_TRUE(found);
+    co_return *std::move(found);
+  };
+  ASSERT_TRUE(start());
+  const Json offer = read("/api/v1/past/offer?node=n1&at=1700000000");
+  EXPECT_EQ(offer.text_at("offerOf"), "n1");
+  EXPECT_EQ(offer.text_at("at"), "2023-11-14T22:13:20Z");
+  EXPECT_EQ(read("/api/v1/past/record?node=n1").text_at("unknown"), "the agent of node n1 does not answer: 503");
+  EXPECT_EQ(read("/api/v1/past/incident?namespace=shop&name=web-0&node=n1").text_at("task"), "n1/shop/web-0");
+  EXPECT_TRUE(read("/api/v1/past/incident?namespace=shop&name=web-0").text_at("unknown").contains("--agent-dir"));
+
+  const Json decisions = read("/api/v1/decisions?node=n1&since=1600000000");
+  EXPECT_EQ(asked, "limit=200&node=n1&since=1600000000");
+  EXPECT_EQ(number(decisions, "journals"), 1);
+  EXPECT_EQ(number(decisions, "audits"), 1);
+  EXPECT_EQ(decisions.member("notes")->as_array().at(0).get_string(), "m-1: hurt");
+  ASSERT_EQ(decisions.member("decisions")->as_array().size(), 1U);
+  const Json& one = decisions.member("decisions")->as_array().at(0);
+  EXPECT_EQ(number(one, "at"), 1'700'000'000);
+  EXPECT_EQ(one.text_at("pool"), "web");
+  EXPECT_EQ(number(one, "batchCpu"), 5'000);
+  EXPECT_TRUE(one.member("batchMemory")->is_null());
+  EXPECT_EQ(read("/api/v1/decisions?pool=night").member("decisions")->as_array().size(), 0U);
 }
 
 TEST_F(ConsoleWork, SumsTheUseOfOfflineWorkAsGain) {

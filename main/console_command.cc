@@ -13,12 +13,14 @@
 #include "main/zones.h"
 #include "net/admin.h"
 #include "net/tls.h"
+#include "operate/past_pods.h"
 
 namespace tidemark::main {
 namespace {
 
 // High, because a person waits and an order must not wait for a query budget.
 constexpr int kWritesPerSecond = 100'000;
+constexpr std::size_t kPastQueueMax = 8;
 constexpr std::size_t kSecretBytesMin = 32;
 constexpr std::size_t kSecretBytesMax = 64 * 1024;
 constexpr std::size_t kIssuerAnswerBytesMax = 1024 * 1024;
@@ -127,6 +129,7 @@ int run_console(const std::vector<std::string>& args) {
   bool writes = false;
   std::string price;
   std::vector<std::string> agents;
+  std::string past_account = "tidemark-console", past_token_file;
   ClusterFlags form;
   GatewayFlags gateway;
   LogOptions log_options;
@@ -140,6 +143,14 @@ int run_console(const std::vector<std::string>& args) {
   flags.list("audit-from", options.files.audits, "audit files to show, with the older files beside them")
       .placeholder("FILE");
   flags.list("agent-dir", agents, "state directories of agents whose records to show").placeholder("DIR");
+  flags
+      .text("past-account", past_account,
+            "ServiceAccount that may read records of managers and agents; a token of it is requested; empty is off")
+      .placeholder("NAME");
+  flags
+      .text("past-token-file", past_token_file,
+            "token of that account for audience tidemark-past, in place of a request")
+      .placeholder("FILE");
   flags.group("Numbers");
   flags.list("noderesource-plugins", options.plugins, "*", policy::sell::parse_plugins,
              "plugins that the manager runs with, for the terms of a node");
@@ -199,6 +210,16 @@ int run_console(const std::vector<std::string>& args) {
   kube::ClientConfig asking;
   asking.user_agent = client_config.user_agent;
   kube::Client reviewer(loop, *cluster->transport, cluster->bearer, asking, random.fork());
+  operate::PastPodsOptions past{options.view.config_namespace, past_account, {}};
+  if (!past_token_file.empty()) {
+    past.token = [file = past_token_file] {
+      const auto text = kube::system_files().read(file, kSecretBytesMax);
+      return text ? std::string(base::trim(*text)) : std::string();
+    };
+  }
+  operate::PastPods past_pods(loop, *cluster->transport, cluster->bearer, reviewer, past);
+  net::WorkerPool past_workers(1, kPastQueueMax);
+  if (!past_account.empty()) options.past_of_pods = past_of_pods(loop, past_pods, past_workers);
   std::unique_ptr<net::HttpClient> of_people;  // without the console's own certificate
   if (!form.cert_file.empty()) {
     auto found = find_cluster(cluster_options, clock);

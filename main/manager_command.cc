@@ -3,6 +3,8 @@
 #include "base/metrics.h"
 #include "main/cluster.h"
 #include "main/line_stream.h"
+#include "main/past_files.h"
+#include "main/past_service.h"
 #include "main/process.h"
 #include "main/zones.h"
 #include "manager/manager.h"
@@ -22,6 +24,8 @@ int run_manager(const std::vector<std::string>& args) {
   StreamOptions stream_options;
   declare_stream_flags(flags, stream_options);
   manager::declare_flags(flags, options);
+  std::string past_address;
+  declare_past_flag(flags, past_address);
   declare_log_flags(flags, log_options);
   base::PeerFlags peer_flags(manager::peer_flags());
   peer_flags.declare(flags);
@@ -65,6 +69,9 @@ int run_manager(const std::vector<std::string>& args) {
   const auto stream = StreamOutput::make(loop, log, metrics, random.fork(), stream_options,
                                          {cluster_options.audit.file}, "manager " + identity);
   if (!stream) return failed(stream.error());
+  const auto past = PastService::make(loop, log, *cluster, random.fork(), past_address, client_config.user_agent,
+                                      past_of_manager(options.journal.directory, cluster_options.audit.file));
+  if (!past) return failed(past.error());
   kube::Client election(loop, *cluster->transport, cluster->bearer, manager::election_client_config(), random.fork());
   auto manager =
       manager::Manager::make(loop, *cluster->client, election, log, metrics, random.fork(), std::move(options));

@@ -260,6 +260,8 @@ std::string_view to_string(DecisionSource source) {
 
 DecisionsFound find_decisions(const DecisionFiles& files, const DecisionQuery& query) {
   DecisionsFound found;
+  found.journals = files.journals.size();
+  found.audits = files.audits.size();
   for (const auto& directory : files.journals) read_journal(directory, query, found);
   for (const auto& path : files.audits) read_audit(path, query, found);
   sort_and_cut(found, query.limit);
@@ -300,7 +302,7 @@ net::Task<Result<std::vector<Decision>>> list_events(net::EventLoop& loop, kube:
 
 void add_events(DecisionsFound& found, std::vector<Decision> events, const DecisionQuery& query) {
   for (Decision& event : events) {
-    event.pool = pool_now(query, event.node);
+    if (event.pool.empty()) event.pool = pool_now(query, event.node);
     if (matches(query, event)) found.decisions.push_back(std::move(event));
   }
   sort_and_cut(found, query.limit);

@@ -56,8 +56,9 @@ struct DecisionQuery {
 
 struct DecisionsFound {
   std::vector<Decision> decisions;
-  bool more = false;               // older ones match too
-  std::vector<std::string> notes;  // what could not be read, or was not searched
+  bool more = false;                     // older ones match too
+  std::vector<std::string> notes;        // what could not be read, or was not searched
+  std::size_t journals = 0, audits = 0;  // that were searched
 };
 
 inline constexpr std::size_t kDecisionsMax = 10'000;          // of one answer
@@ -69,7 +70,7 @@ DecisionsFound find_decisions(const DecisionFiles& files, const DecisionQuery& q
 // Events of Tidemark's components that the API server still has: it keeps them for an hour by default.
 net::Task<Result<std::vector<Decision>>> list_events(net::EventLoop& loop, kube::Client& client, base::Duration limit);
 
-// Adds the events that match.
+// Adds the events that match, and decisions that were read elsewhere.
 void add_events(DecisionsFound& found, std::vector<Decision> events, const DecisionQuery& query);
 
 // A row for each decision, after a row of names. Cells that a spreadsheet would take as a formula begin with '.

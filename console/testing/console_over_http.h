@@ -136,6 +136,7 @@ class ConsoleTest : public ::testing::Test {
     ConsoleOptions options;
     options.listen = std::move(listen);
     options.cluster = "a test";
+    options.past_of_pods = past_of_pods;
     TM_TRY(console, Console::make(loop, *client, log, metrics, base::Random(2), std::move(options)));
     console->start();
     net::HttpClientConfig config;
@@ -197,6 +198,7 @@ class ConsoleTest : public ::testing::Test {
   std::unique_ptr<kube::memory::Server> server;
   std::unique_ptr<kube::memory::LocalTransport> admin, transport;
   std::unique_ptr<kube::Client> client;
+  PastOfPods past_of_pods;  // before start()
   std::unique_ptr<Console> console;
   std::unique_ptr<net::HttpClient> browser;
 };

@@ -123,7 +123,7 @@ function Report({ incident }: { incident: Incident }) {
 }
 
 function Pod({ pod, open, toggle }: { pod: OnlinePod; open: boolean; toggle: () => void }) {
-  const { value: answer, error } = useRead<Incident | Unknown>(`/api/v1/past/incident?${new URLSearchParams({ namespace: pod.namespace, name: pod.name })}`, INCIDENT_MS);
+  const { value: answer, error } = useRead<Incident | Unknown>(`/api/v1/past/incident?${new URLSearchParams({ namespace: pod.namespace, name: pod.name, node: pod.node ?? "" })}`, INCIDENT_MS);
   const { value, why } = known<Incident>(answer);
   const unknown = <span class="unknown" title={why ?? error ?? ""}>{t("unknown")}</span>;
   const wait = value ? worstWait(value) : null;
