@@ -58,7 +58,7 @@ def grants_of(found: list[dict], account: str) -> set[Grant]:
         namespace = role["metadata"].get("namespace")
         given |= {
             Grant(namespace, group, resource, verb, name)
-            for rule in role["rules"] for group in rule["apiGroups"] for resource in rule["resources"]
+            for rule in role["rules"] if "resources" in rule for group in rule["apiGroups"] for resource in rule["resources"]
             for verb in rule["verbs"] for name in rule.get("resourceNames", [None])
         }
     return given

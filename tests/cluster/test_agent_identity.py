@@ -465,7 +465,7 @@ class Rendered(unittest.TestCase):
         listed = {(resource, verb) for resource, verbs in rows for verb in verbs.split(", ")}
         by_source = {}
         for source in ("kubelet", "api-server"):
-            role = find(chart.objects(chart.template({**VALUES, "agent": {"enabled": True, "podSource": source}}, *IDENTITY)), "ClusterRole", AGENT)
+            role = find(chart.objects(chart.template({**VALUES, "agent": {"enabled": True, "podSource": source}, "console": {"enabled": True, "tlsSecret": "tls"}}, *IDENTITY)), "ClusterRole", AGENT)
             self.assertFalse([rule for rule in role["rules"] if "resourceNames" in rule or "*" in rule["verbs"] + rule["resources"]])
             by_source[source] = {(resource, verb) for rule in role["rules"] for resource in rule["resources"] for verb in rule["verbs"]}
         self.assertEqual(listed, by_source["kubelet"] | by_source["api-server"])
