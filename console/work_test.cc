@@ -208,8 +208,9 @@ TEST_F(ConsoleOnline, ListsPodsOnceForAllQuestions) {
   ASSERT_EQ(workloads(0).size(), 1U) << answers[0].body;
   EXPECT_EQ(number(workloads(0)[0], "pods"), 2);
   EXPECT_TRUE(workloads(0)[0].member("members")->as_array().empty());
-  ASSERT_EQ(workloads(1).size(), 1U) << answers[1].body;
-  const auto& members = workloads(1)[0].member("members")->as_array();
+  const auto one = workloads(1);
+  ASSERT_EQ(one.size(), 1U) << answers[1].body;
+  const auto& members = one[0].member("members")->as_array();
   ASSERT_EQ(members.size(), 2U);
   EXPECT_EQ(members[0].text_at("namespace"), "shop");
   EXPECT_EQ(members[0].text_at("name"), "web-0");
