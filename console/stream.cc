@@ -16,6 +16,24 @@ std::string frame(std::string_view id, std::string_view event, std::string_view 
 
 }  // namespace
 
+struct Stream::Reader {
+  net::HttpExchange& exchange;
+  base::Duration write_limit;
+  bool packs;  // it accepts gzip
+  GzipSum sum{};
+
+  net::Task<Result<void>> send(SharedPiece piece) {
+    if (!packs) co_return co_await exchange.write(piece->plain, write_limit);
+    if (!piece->sum) {
+      piece->sum = gzip_piece(*piece->plain);
+      if (!piece->sum) co_return fail(ErrorKind::kInternal, "zlib refuses");
+      piece->packed = net::make_buffer(std::exchange(piece->sum->bytes, {}));
+    }
+    sum.add(*piece->sum);
+    co_return co_await exchange.write(piece->packed, write_limit);
+  }
+};
+
 Stream::Stream(net::EventLoop& loop, base::Registry& metrics, std::string run, std::function<std::string()> snapshot,
                base::Duration write_limit)
     : loop_(loop),
@@ -34,8 +52,8 @@ std::string Stream::id(std::uint64_t number) const {
 void Stream::publish(std::string_view data) {
   ++number_;
   frames_.add(1);
-  ring_.push_back({number_, loop_.clock().monotonic(), net::make_buffer(frame(id(number_), "delta", data))});
-  ring_bytes_ += ring_.back().bytes->size();
+  ring_.push_back({number_, loop_.clock().monotonic(), std::make_shared<Piece>(frame(id(number_), "delta", data))});
+  ring_bytes_ += ring_.back().piece->plain->size();
   trim();
   published_.set();
   published_.clear();
@@ -44,18 +62,17 @@ void Stream::publish(std::string_view data) {
 void Stream::trim() {
   const base::MonotonicTime now = loop_.clock().monotonic();
   while (!ring_.empty() && (now - ring_.front().at > kFrameLife || ring_bytes_ > kRingBytesMax)) {
-    ring_bytes_ -= ring_.front().bytes->size();
+    ring_bytes_ -= ring_.front().piece->plain->size();
     ring_.pop_front();
   }
 }
 
-net::Buffer Stream::whole(bool reset) {
+Stream::SharedPiece Stream::whole() {
   if (!whole_ || whole_number_ != number_) {
-    whole_ = net::make_buffer(frame(id(number_), "snapshot", snapshot_()));
+    whole_ = std::make_shared<Piece>(frame(id(number_), "snapshot", snapshot_()));
     whole_number_ = number_;
   }
-  if (!reset) return whole_;
-  return net::make_buffer(base::cat(frame(id(number_), "reset", "{}"), *whole_));
+  return whole_;
 }
 
 // Whether every frame after `number` is in the ring.
@@ -79,8 +96,16 @@ net::Task<void> Stream::serve(net::HttpExchange& exchange, std::optional<base::D
 
   net::Headers headers = answer_headers("text/event-stream", "no-store");
   headers.set("x-accel-buffering", "no");  // nginx would keep events back
+  headers.set("vary", "accept-encoding");
+  Reader reader{exchange, write_limit_, accepts(exchange.head(), "gzip")};
+  if (reader.packs) headers.set("content-encoding", "gzip");
   exchange.start(200, std::move(headers));
   exchange.end_at_drain();
+  const auto cut = [&] {
+    cut_.add(1);
+    exchange.abort();
+  };
+  if (reader.packs && !co_await exchange.write(net::make_buffer(std::string(kGzipHead)), write_limit_)) co_return cut();
 
   std::optional<std::uint64_t> sent;
   const auto target = net::parse_target(exchange.head().target);
@@ -92,30 +117,30 @@ net::Task<void> Stream::serve(net::HttpExchange& exchange, std::optional<base::D
   const base::MonotonicTime began = loop_.clock().monotonic();
   while (!longest || loop_.clock().monotonic() - began < *longest) {
     trim();
-    net::Buffer next;
+    SharedPiece next;
     std::uint64_t next_number = number_;
     if (sent && holds_after(*sent)) {
       if (*sent < number_) {
         const auto at = std::ranges::find(ring_, *sent + 1, &Frame::number);
-        next = at->bytes;
+        next = at->piece;
         next_number = at->number;
       }
     } else {
-      next = whole(reset);
+      next = whole();
+      if (reset && !co_await reader.send(std::make_shared<Piece>(frame(id(next_number), "reset", "{}")))) {
+        co_return cut();
+      }
     }
     reset = true;
     if (!next) {
       if (co_await published_.wait_for(kPing)) continue;
-      next = net::make_buffer("event: ping\ndata: {}\n\n");
+      next = ping_;
     }
     sent = next_number;
-    if (!co_await exchange.write(std::move(next), write_limit_)) {
-      cut_.add(1);
-      exchange.abort();
-      co_return;
-    }
+    if (!co_await reader.send(std::move(next))) co_return cut();
   }
-  co_await exchange.write(net::make_buffer("event: again\ndata: {}\n\n"), write_limit_);
+  if (!co_await reader.send(again_)) co_return cut();
+  if (reader.packs) co_await exchange.write(net::make_buffer(reader.sum.tail()), write_limit_);
 }
 
 }  // namespace tidemark::console

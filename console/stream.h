@@ -1,4 +1,4 @@
-// Server-sent events: one snapshot, then what changes, encoded once for all readers.
+// Server-sent events: one snapshot, then what changes, encoded and compressed once for all readers.
 //
 //   id: 3f9c-17            the run of the console, and the number of the frame
 //   event: delta           snapshot, delta or reset
@@ -14,12 +14,16 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/metrics.h"
+#include "base/result.h"
+#include "console/gzip.h"
 #include "net/http.h"
 #include "net/http_server.h"
 #include "net/loop.h"
@@ -45,13 +49,22 @@ class Stream {
   net::Task<void> serve(net::HttpExchange& exchange, std::optional<base::Duration> longest = std::nullopt);
 
  private:
+  // What readers share.
+  struct Piece {
+    explicit Piece(std::string text) : plain(net::make_buffer(std::move(text))) {}
+    net::Buffer plain;
+    std::optional<GzipPiece> sum{};  // nullopt: no reader asked for it compressed
+    net::Buffer packed{};
+  };
+  using SharedPiece = std::shared_ptr<Piece>;
   struct Frame {
     std::uint64_t number;
     base::MonotonicTime at;
-    net::Buffer bytes;
+    SharedPiece piece;
   };
+  struct Reader;
   std::string id(std::uint64_t number) const;
-  net::Buffer whole(bool reset);  // a snapshot, after a reset if wanted; made once for each number
+  SharedPiece whole();  // a snapshot; made once for each number
   bool holds_after(std::uint64_t number) const;
   void trim();
 
@@ -63,7 +76,9 @@ class Stream {
   std::deque<Frame> ring_;
   std::size_t ring_bytes_ = 0;
   std::uint64_t whole_number_ = 0;
-  net::Buffer whole_;  // the snapshot of whole_number_; null: none yet
+  SharedPiece whole_;  // the snapshot of whole_number_; null: none yet
+  SharedPiece ping_ = std::make_shared<Piece>("event: ping\ndata: {}\n\n");
+  SharedPiece again_ = std::make_shared<Piece>("event: again\ndata: {}\n\n");
   std::size_t readers_ = 0;
   net::Event published_;
   base::Gauge& readers_gauge_;

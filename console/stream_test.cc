@@ -2,7 +2,9 @@
 #include "console/stream.h"
 
 #include <gtest/gtest.h>
+#include <zlib.h>
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -157,6 +159,70 @@ TEST_F(StreamTest, CutsAReaderThatDoesNotRead) {
   EXPECT_TRUE(net::testing::run_real_until(loop, [&] { return stream.readers() == 1; }));
   stream.publish("{\"a\":1}");
   EXPECT_NE(read_until(*good, "\"a\":1").find("delta"), std::string::npos);
+}
+
+// Reads gzip as it comes.
+class Gunzip {
+ public:
+  Gunzip() { EXPECT_EQ(::inflateInit2(&stream_, MAX_WBITS + 16), Z_OK); }
+  ~Gunzip() { ::inflateEnd(&stream_); }
+  Gunzip(const Gunzip&) = delete;
+  Gunzip& operator=(const Gunzip&) = delete;
+  void take(std::string piece) {
+    stream_.next_in = reinterpret_cast<Bytef*>(piece.data());
+    stream_.avail_in = static_cast<uInt>(piece.size());
+    while (!is_over && stream_.avail_in > 0) {
+      std::string out(1 << 16, '\0');
+      stream_.next_out = reinterpret_cast<Bytef*>(out.data());
+      stream_.avail_out = static_cast<uInt>(out.size());
+      const int done = ::inflate(&stream_, Z_SYNC_FLUSH);
+      ASSERT_TRUE(done == Z_OK || done == Z_STREAM_END) << done;
+      text += out.substr(0, out.size() - stream_.avail_out);
+      is_over = done == Z_STREAM_END;
+    }
+  }
+  std::string text;
+  bool is_over = false;  // and the checksum was right
+
+ private:
+  z_stream stream_{};
+};
+
+TEST_F(StreamTest, CompressesAFrameOnceForReadersThatAcceptIt) {
+  longest = 5min;
+  padding = cat(",\"p\":\"", std::string(200'000, 'x'), "\"");
+  const auto packed = [&](std::string_view query) {
+    net::HttpRequest asked;
+    asked.target = cat("/api/v1/stream", query);
+    asked.headers.set("accept-encoding", "gzip, br");
+    return std::move(*net::testing::run_task(loop, client->open(std::move(asked), kLimit)));
+  };
+  Gunzip first, second;
+  const auto until = [&](net::HttpStream& from, Gunzip& into, std::string_view words) {
+    std::size_t bytes = 0;
+    while (into.text.find(words) == std::string::npos) {
+      const auto piece = net::testing::run_task(loop, from.read(kLimit));
+      if (!piece || !*piece) break;
+      bytes += (*piece)->size();
+      into.take(**piece);
+    }
+    return bytes;
+  };
+  const auto reader = packed("");
+  EXPECT_EQ(reader->head().headers.get("content-encoding"), "gzip");
+  EXPECT_LT(until(*reader, first, "\n\n"), 10'000U);
+  for (int i = 1; i <= 3; ++i) stream.publish(cat("{\"a\":", i, "}"));
+  until(*reader, first, "\"a\":3}\n\n");
+  EXPECT_TRUE(first.text.starts_with("id: run-0\nevent: snapshot\n")) << first.text.substr(0, 100);
+  const auto later = packed("?after=run-1");
+  until(*later, second, "\"a\":3}\n\n");
+  EXPECT_EQ(second.text, "id: run-2\nevent: delta\ndata: {\"a\":2}\n\nid: run-3\nevent: delta\ndata: {\"a\":3}\n\n");
+  clock.advance(5min);
+  for (auto [from, into] : {std::pair(reader.get(), &first), std::pair(later.get(), &second)}) {
+    until(*from, *into, "no such words");
+    EXPECT_TRUE(into->text.ends_with("event: again\ndata: {}\n\n"));
+    EXPECT_TRUE(into->is_over);
+  }
 }
 
 TEST_F(StreamTest, KeepsTheRingWithinItsBudget) {

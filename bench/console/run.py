@@ -123,7 +123,7 @@ class Readers:
                 each.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, FAR_BUFFER)
                 each.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, FAR_SEGMENT)
             each.connect((host, int(port)))
-            each.sendall(f"GET /api/v1/stream HTTP/1.1\r\nHost: {host}:{port}\r\nAccept: text/event-stream\r\n\r\n".encode())
+            each.sendall(f"GET /api/v1/stream HTTP/1.1\r\nHost: {host}:{port}\r\nAccept: text/event-stream\r\nAccept-Encoding: gzip\r\n\r\n".encode())
             each.setblocking(False)
             self._selector.register(each, selectors.EVENT_READ)
         self.received = 0
