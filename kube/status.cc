@@ -50,16 +50,19 @@ std::int64_t bounded_ms(base::Duration wait) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(bounded).count();
 }
 
-void read_cause(base::JsonReader& reader, std::vector<std::string>& into) {
-  std::string reason;
+void read_cause(base::JsonReader& reader, Status& into) {
+  std::string reason, message;
   reader.object([&](std::string_view key) {
     if (key == "reason") {
       reader.string(reason);
+    } else if (key == "message") {
+      reader.string(message);
     } else {
       reader.skip();
     }
   });
-  if (!reason.empty() && into.size() < kCausesMax) into.push_back(std::move(reason));
+  if (!reason.empty() && into.causes.size() < kCausesMax) into.causes.push_back(std::move(reason));
+  if (into.cause_message.empty()) into.cause_message = shortened(message);
 }
 
 }  // namespace
@@ -87,7 +90,7 @@ std::optional<Status> parse_status(std::string_view bytes) {
         if (member == "retryAfterSeconds") {
           reader.integer(status.retry_after_s);
         } else if (member == "causes") {
-          reader.array([&] { read_cause(reader, status.causes); });
+          reader.array([&] { read_cause(reader, status); });
         } else {
           reader.skip();
         }

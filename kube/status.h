@@ -18,6 +18,7 @@ struct Status {
   std::string message;
   std::int64_t retry_after_s = 0;
   std::vector<std::string> causes;  // reasons of details.causes: "DisruptionBudget", …
+  std::string cause_message;        // of the first cause that has one
 
   bool has_cause(std::string_view reason) const;
 };

@@ -76,6 +76,7 @@ TEST(Status, ReadsTheCauses) {
   EXPECT_TRUE(status->has_cause("DisruptionBudget"));
   EXPECT_FALSE(status->has_cause("Disruption"));
   EXPECT_EQ(status->causes.size(), 1u);
+  EXPECT_EQ(status->cause_message, "The disruption budget b needs 1 healthy pods and has 1 currently");
 }
 
 TEST(RetryAfter, HeaderThenBody) {

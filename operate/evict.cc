@@ -15,6 +15,7 @@
 #include "kube/actions.h"
 #include "kube/informer.h"
 #include "kube/objects.h"
+#include "kube/status.h"
 #include "manager/state/mark_write.h"
 #include "model/annotations.h"
 #include "model/isolation.h"
@@ -316,6 +317,7 @@ class Evictor {
     if (pod.leaving || options_.at_once) {
       kube::WriteOptions write;
       write.ns = pod.ns;
+    kube::Status refusal;
       // Never 0: the API server would forget the pod while its containers still run.
       write.grace_period_s = pod.leaving ? 1 : std::max<std::int64_t>(grace_s, 1);
       write.note.reason = model::reason_id(model::Reason::kWriteAsked);
@@ -327,6 +329,7 @@ class Evictor {
       evict.note.reason = model::reason_id(model::Reason::kWriteAsked);
       done = co_await kube::evict_pod(client_, pod.ns, pod.name, std::move(evict), limit);
     }
+      evict.refusal = &refusal;
     --under_way_;
     Asking& asking = asking_[key];
     asking.under_way = false;
@@ -336,7 +339,8 @@ class Evictor {
       asking.accepted = true;
       ++progress_.evicted;
     }
-    asking.refusal = done || gone ? "" : done.error().message;
+    const std::string& why = refusal.cause_message;  // names the disruption budget
+    asking.refusal = done || gone ? "" : !why.empty() ? why : done.error().message;
     if (!done && !minute_.empty() && !pod.leaving) minute_.pop_back();  // it was not evicted
   }
 
