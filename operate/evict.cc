@@ -143,6 +143,7 @@ class Evictor {
     if (!stored) co_return;
     for (const OffProgress& each : *stored) {
       if (each.scope != progress_.scope || each.by != progress_.by || each.finished()) continue;
+    forget_ = outdated_scopes(*stored, progress_.began);
       progress_.began = each.began;
       progress_.evicted = each.evicted;
     }
@@ -345,7 +346,8 @@ class Evictor {
   }
 
   net::Task<void> store() {
-    const auto stored = co_await store_progress(client_, order_.config_namespace, progress_, order_.limit);
+    const auto stored = co_await store_progress(client_, order_.config_namespace, progress_, order_.limit, forget_);
+    if (stored) forget_.clear();
     if (!stored && !std::exchange(store_failed_, true)) {
       log_.warn("cannot store the progress; the eviction continues",
                 {{"config_map", kOffProgressName}, {"error", stored.error().message}});
@@ -374,6 +376,7 @@ class Evictor {
 };
 
 }  // namespace
+  std::vector<std::string> forget_;  // scopes that the first store removes
 
 net::Task<Result<EvictPreview>> preview_eviction(net::EventLoop& loop, kube::Client& client, const OrderReport& report,
                                                  base::Duration limit) {

@@ -205,6 +205,31 @@ TEST_F(EvictTest, BudgetLimitsEvictionsOfAMinute) {
   EXPECT_LE(took_, 2min + 15s);
 }
 
+TEST_F(EvictTest, ANewOrderForgetsOldEndedOnes) {
+  node("n1");
+  const auto add = [&](const std::string& name, base::Duration age, bool running) {
+    OffProgress progress;
+    progress.scope = base::cat("node ", name);
+    progress.running = running;
+    progress.began = progress.updated = clock.wall() + -age;
+    const auto stored = net::testing::run_task(loop, clock, store_progress(client, "koordinator-system", progress, 5s));
+    ASSERT_TRUE(stored) << stored.error().message;
+  };
+  for (int i = 0; i < 60; ++i) add(base::cat("ended-", i), std::chrono::minutes(10 + i), false);
+  add("runs", 1min, true);
+  add("killed", 24h * 8, true);
+  EXPECT_TRUE(evict({.grace = 5s}).finished());
+  std::set<std::string> scopes;
+  for (const OffProgress& each : stored()) scopes.insert(each.scope);
+  EXPECT_EQ(scopes.size(), 52u);
+  EXPECT_TRUE(scopes.contains("cluster") && scopes.contains("node runs"));
+  EXPECT_TRUE(scopes.contains("node ended-49")) << "the newest 50 stay";
+  EXPECT_FALSE(scopes.contains("node ended-50") || scopes.contains("node killed"));
+  clock.advance(24h * 8);
+  EXPECT_TRUE(evict({.grace = 5s}).finished());
+  EXPECT_EQ(stored().size(), 1u);
+}
+
 TEST_F(EvictTest, NamesWhatADeadAgentLeaves) {
   node("n1");
   agent("n1", "Enforcing", "cpuSuppress: enforce (2 files)");

@@ -17,6 +17,10 @@ namespace {
 using base::cat;
 
 constexpr std::int64_t kProgressSchema = 1;
+// A ConfigMap has at most 1 MiB.
+constexpr std::size_t kEndedKept = 50;
+constexpr base::Duration kEndedKeptFor = std::chrono::hours(24 * 7);
+constexpr base::Duration kKilledAfter = std::chrono::hours(1);  // without an update: its command was killed
 constexpr std::array<std::string_view, 4> kAnswers{"noAgent", "unconfirmed", "inForce", "nothing"};
 
 Json count(std::size_t value) {
@@ -190,12 +194,27 @@ Result<OffProgress> parse_progress(const Json& json) {
   return progress;
 }
 
+std::vector<std::string> outdated_scopes(const std::vector<OffProgress>& all, base::WallTime now) {
+  std::vector<std::string> out;
+  std::size_t ended = 0;
+  for (const OffProgress& each : all) {
+    const base::Duration age = now - each.updated;
+    if (each.running && age < kKilledAfter) continue;
+    if (++ended > kEndedKept || age > kEndedKeptFor) out.push_back(each.scope);
+  }
+  return out;
+}
+
 net::Task<Result<void>> store_progress(kube::Client& client, std::string config_namespace, const OffProgress& progress,
-                                       base::Duration limit) {
+                                       base::Duration limit, std::vector<std::string> forget) {
   OffProgress stored = progress;
   if (stored.nodes_left.size() > kNodesLeftStored) stored.nodes_left.resize(kNodesLeftStored);
   if (stored.without_agent.size() > kNodesLeftStored) stored.without_agent.resize(kNodesLeftStored);
-  Json body = Json::object({{"data", Json::object({{key_of(progress.scope), Json(progress_json(stored).dump())}})}});
+  const Json entry = Json::object({{key_of(progress.scope), Json(progress_json(stored).dump())}});
+  Json data = Json::object();
+  for (const std::string& scope : forget) data[key_of(scope)] = Json(nullptr);
+  for (const auto& [key, text] : entry.as_object()) data[key] = text;
+  Json body = Json::object({{"data", std::move(data)}});
   kube::WriteOptions write;
   write.ns = config_namespace;
   write.note.reason = model::reason_id(model::Reason::kWriteAsked);
@@ -203,7 +222,7 @@ net::Task<Result<void>> store_progress(kube::Client& client, std::string config_
   auto done =
       co_await client.patch(kube::kConfigMaps, kOffProgressName, kube::PatchType::kMerge, body.dump(), write, limit);
   if (!done && done.error().kind == ErrorKind::kNotFound) {
-    body["metadata"] = Json::object({{"name", Json(kOffProgressName)}});
+    body = Json::object({{"metadata", Json::object({{"name", Json(kOffProgressName)}})}, {"data", entry}});
     done = co_await client.create(kube::kConfigMaps, body.dump(), write, "", limit);
   }
   if (!done) co_return std::unexpected(std::move(done).error().within("storing the progress"));

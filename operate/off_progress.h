@@ -84,8 +84,11 @@ Result<OffProgress> parse_progress(const Json& json);
 // "cluster", "pool web", "node web-1 web-2".
 std::string scope_text(const OrderOptions& options);
 
+// `forget`: scopes whose entries are removed with it.
 net::Task<Result<void>> store_progress(kube::Client& client, std::string config_namespace, const OffProgress& progress,
-                                       base::Duration limit);
+                                       base::Duration limit, std::vector<std::string> forget = {});
+// The scopes of `all`, the latest first, that a new order removes: they ended long ago, or before many others.
+std::vector<std::string> outdated_scopes(const std::vector<OffProgress>& all, base::WallTime now);
 // All that the ConfigMap has, the latest first. Unreadable entries are left out.
 std::vector<OffProgress> progress_in(const kube::ConfigMap& map);
 // The same of the stored ConfigMap; empty if there is none.
