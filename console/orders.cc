@@ -180,10 +180,10 @@ net::Task<void> Orders::carry_out(std::shared_ptr<Given> given) {
   }
   state.phase = OrderPhase::kEvicting;
   given->written.set();
-  state.eviction =
-      co_await operate::evict_offline(loop_, client, log_, random_.fork(), *state.report,
-                                      {state.order, given->evict, given->evict.grace + operate::kEvictWait},
-                                      [&](const operate::OffProgress& seen) { state.eviction = seen; });
+  const base::Duration limit = operate::default_wait(given->evict);
+  state.eviction = co_await operate::evict_offline(loop_, client, log_, random_.fork(), *state.report,
+                                                   {state.order, given->evict, limit},
+                                                   [&](const operate::OffProgress& seen) { state.eviction = seen; });
   if (!state.eviction->problem.empty()) co_return fail_with({ErrorKind::kUnavailable, state.eviction->problem, 0, 0});
   state.phase = OrderPhase::kDone;
   given->person.writer.reset();

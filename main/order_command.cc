@@ -28,8 +28,6 @@ namespace {
 constexpr std::size_t kNodesNamedMax = 100'000;
 // High, because a person waits and an order must not wait for a query budget; --in-flight bounds the writes instead.
 constexpr int kQueriesPerSecond = 100'000;
-// Without --wait, beyond the grace.
-constexpr base::Duration kEvictStandstill = std::chrono::minutes(1);
 
 struct Words {
   std::string_view program;
@@ -78,7 +76,9 @@ void declare(base::Flags& flags, policy::state::Wish wish, Asked& asked_for, ope
                   "also evict offline pods and YARN containers, wait, and show per node that nothing is left");
     flags.duration("grace", asked_for.evict_options.grace, operate::kGraceMin, operate::kGraceMax,
                    "with --evict: longest time from the request to the kill of a pod");
-    flags.text("budget", asked_for.budget, "with --evict: limit of evictions, e.g. 60/min; default none")
+    flags
+        .text("budget", asked_for.budget,
+              "with --evict: limit of pod evictions, e.g. 60/min; default none. YARN containers all end after --grace")
         .placeholder("N/min");
     flags.boolean("at-once", asked_for.evict_options.at_once,
                   "with --evict: delete pods, also against their PodDisruptionBudgets");
@@ -263,8 +263,7 @@ std::string wrong_eviction(Asked& asked_for, const operate::OrderOptions& option
   if (options.nothing_in_force) return "--evict waits for the kernel files itself; it goes without --nothing-in-force";
   if (!asked_for.budget.empty() && asked_for.evict_options.at_once) return "--budget and --at-once exclude each other";
   if (asked_for.wait == base::Duration(0)) {
-    asked_for.wait = asked_for.evict_options.grace + operate::kEvictWait;
-    asked_for.evict_options.gives_up_after = asked_for.evict_options.grace + kEvictStandstill;
+    asked_for.wait = operate::default_wait(asked_for.evict_options);
   }
   return "";
 }

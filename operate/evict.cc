@@ -24,6 +24,7 @@
 #include "model/reason.h"
 #include "operate/cluster_now.h"
 #include "operate/list_pages.h"
+#include "operate/order_limits.h"
 #include "operate/order_wait.h"
 #include "policy/admission/pod_json.h"
 
@@ -38,6 +39,7 @@ constexpr base::Duration kStoreUnchanged = std::chrono::seconds(5);  // shows th
 constexpr base::Duration kRefusedPause = std::chrono::seconds(5);    // before a pod that refused is asked again
 constexpr base::Duration kOutlives = std::chrono::seconds(10);       // beyond the grace
 constexpr base::Duration kEvictMinute = std::chrono::minutes(1);
+constexpr base::Duration kEvictStandstill = std::chrono::minutes(1);  // beyond the grace
 constexpr base::Duration kEvictAnswerMin = std::chrono::seconds(15);  // the API server retries for ten seconds itself
 constexpr std::int64_t kDefaultGraceSeconds = 30;                     // of a pod that names none
 constexpr std::size_t kRefusedShown = 3;
@@ -141,9 +143,9 @@ class Evictor {
   net::Task<void> resume() {
     const auto stored = co_await read_progress(client_, order_.config_namespace, order_.limit);
     if (!stored) co_return;
+    forget_ = outdated_scopes(*stored, progress_.began);
     for (const OffProgress& each : *stored) {
       if (each.scope != progress_.scope || each.by != progress_.by || each.finished()) continue;
-    forget_ = outdated_scopes(*stored, progress_.began);
       progress_.began = each.began;
       progress_.evicted = each.evicted;
     }
@@ -165,7 +167,8 @@ class Evictor {
         changed = changed || news;
         if (news && on_progress) on_progress(progress_);
         if (progress_.finished()) break;
-        if (news || progress_.refused > 0) moved_at = loop_.clock().monotonic();
+        if (news || progress_.refused > 0 || std::exchange(waits_for_budget_, false))
+          moved_at = loop_.clock().monotonic();
       }
       const base::MonotonicTime now = loop_.clock().monotonic();
       if (options_.gives_up_after > base::Duration(0) && now - moved_at >= options_.gives_up_after) break;
@@ -300,7 +303,8 @@ class Evictor {
   bool has_budget(base::MonotonicTime now) {
     if (options_.per_minute == 0 || options_.at_once) return true;
     while (!minute_.empty() && now - minute_.front() >= kEvictMinute) minute_.pop_front();
-    if (static_cast<std::int64_t>(minute_.size()) >= options_.per_minute) return false;
+    waits_for_budget_ = static_cast<std::int64_t>(minute_.size()) >= options_.per_minute;
+    if (waits_for_budget_) return false;
     minute_.push_back(now);
     return true;
   }
@@ -313,24 +317,24 @@ class Evictor {
 
   net::Task<void> ask(Target pod, std::string key) {
     Result<void> done;
+    kube::Status refusal;
     const base::Duration limit = std::max(order_.limit, kEvictAnswerMin);
     const std::int64_t grace_s = std::min(pod.grace_s, std::chrono::ceil<std::chrono::seconds>(options_.grace).count());
     if (pod.leaving || options_.at_once) {
       kube::WriteOptions write;
       write.ns = pod.ns;
-    kube::Status refusal;
       // Never 0: the API server would forget the pod while its containers still run.
       write.grace_period_s = pod.leaving ? 1 : std::max<std::int64_t>(grace_s, 1);
       write.note.reason = model::reason_id(model::Reason::kWriteAsked);
       done = co_await client_.remove(kube::kPods, pod.name, pod.uid, write, limit);
     } else {
       kube::EvictOptions evict;
+      evict.refusal = &refusal;
       evict.uid = pod.uid;
       if (grace_s < pod.grace_s) evict.grace_period_s = std::max<std::int64_t>(grace_s, 1);
       evict.note.reason = model::reason_id(model::Reason::kWriteAsked);
       done = co_await kube::evict_pod(client_, pod.ns, pod.name, std::move(evict), limit);
     }
-      evict.refusal = &refusal;
     --under_way_;
     Asking& asking = asking_[key];
     asking.under_way = false;
@@ -368,15 +372,16 @@ class Evictor {
   std::map<std::string, std::string> not_marked_;  // node → why
   std::map<std::string, Asking> asking_;           // by NAMESPACE/NAME
   std::deque<base::MonotonicTime> minute_;         // accepted requests of the last minute
+  bool waits_for_budget_ = false;
   std::int64_t under_way_ = 0;
   std::size_t refused_ = 0;
   bool store_failed_ = false;
+  std::vector<std::string> forget_;  // scopes that the first store removes
   OffProgress progress_;
   net::Scope scope_;  // last: its tasks use everything above
 };
 
 }  // namespace
-  std::vector<std::string> forget_;  // scopes that the first store removes
 
 net::Task<Result<EvictPreview>> preview_eviction(net::EventLoop& loop, kube::Client& client, const OrderReport& report,
                                                  base::Duration limit) {
@@ -414,6 +419,11 @@ net::Task<Result<EvictPreview>> preview_eviction(net::EventLoop& loop, kube::Cli
   out.pods = pods.pods;
   out.static_pods = pods.static_pods;
   co_return out;
+}
+
+base::Duration default_wait(EvictOptions& options) {
+  options.gives_up_after = options.grace + kEvictStandstill;
+  return options.per_minute > 0 ? kDrainMax : options.grace + kEvictWait;
 }
 
 net::Task<OffProgress> evict_offline(net::EventLoop& loop, kube::Client& client, const base::Log& log,

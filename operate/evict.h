@@ -29,9 +29,12 @@ struct EvictOptions {
   base::Duration grace = std::chrono::seconds(30);  // longest time between the request and the kill
   std::int64_t per_minute = 0;                      // accepted requests in any minute; 0: no limit
   bool at_once = false;                             // delete pods: disruption budgets do not apply
-  // Ends if nothing has changed for this long and no pod waits for a disruption budget. 0: only the limit ends it.
+  // Ends if nothing has changed for this long and no pod waits for a budget. 0: only the limit ends it.
   base::Duration gives_up_after{0};
 };
+
+// The longest time without a wait of the user: with `per_minute`, the standstill that it sets ends the eviction.
+base::Duration default_wait(EvictOptions& options);
 
 // An `off` order with eviction of the offline work.
 struct EvictOrder {

@@ -205,6 +205,20 @@ TEST_F(EvictTest, BudgetLimitsEvictionsOfAMinute) {
   EXPECT_LE(took_, 2min + 15s);
 }
 
+TEST_F(EvictTest, BudgetOfAMinuteDoesNotEndTheDefaultWait) {
+  node("n1");
+  constexpr int kMany = 13;
+  for (int i = 0; i < kMany; ++i) pod(base::cat("a", i), "n1");
+  EvictOptions options{.grace = 1s, .per_minute = 1};
+  const base::Duration limit = default_wait(options);
+  EXPECT_TRUE(evict(options, limit).finished());
+  EXPECT_GE(took_, 12min) << "longer than the wait without a budget";
+  pod("stuck", "n1");
+  stuck_ = {"stuck"};
+  EXPECT_FALSE(evict(options, limit).finished());
+  EXPECT_LE(took_, 2min) << "a standstill still ends it";
+}
+
 TEST_F(EvictTest, ANewOrderForgetsOldEndedOnes) {
   node("n1");
   const auto add = [&](const std::string& name, base::Duration age, bool running) {

@@ -3,10 +3,11 @@
 import json
 import os
 import subprocess
+import tempfile
 import threading
 import time
 
-from cluster import colocation, previous
+from cluster import chart, colocation, previous
 from cluster.colocation import MERGE, must
 from cluster.test_manager import LEFT, SETTINGS, WithApi, amounts
 from cluster.tidemark_process import Component, explain, explain_json, wait_for
@@ -14,6 +15,11 @@ from cluster.tidemark_process import Component, explain, explain_json, wait_for
 STATE = "tidemark.io/state"
 STATE_MAP = "tidemark-state"
 BATCH = "kubernetes.io/batch-cpu"
+PODS = "/api/v1/namespaces/default/pods"
+BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
+ACCOUNTS = "/api/v1/namespaces/koordinator-system/serviceaccounts"
+RBAC = "/apis/rbac.authorization.k8s.io/v1"
+BLIND = "state-blind"  # account without the right to list pods
 OBSERVER = "observer"  # namespace of an observing manager with its own settings
 OBSERVER_MAPS = f"/api/v1/namespaces/{OBSERVER}/configmaps"
 UNOBEYED_S = 3  # time for a manager to do the wrong thing
@@ -156,6 +162,118 @@ class JoinAndLeave(WithState):
         self.assertIn("2 of 2 nodes have offered 0, tasks 0, files 0", left.stdout)
         for name in (good, silent):
             self.assertIsNone(self.offered(name))
+
+
+class Kubelet(threading.Thread):
+    """Ends the terminating pods of a node."""
+
+    def __init__(self, node: str):
+        super().__init__(daemon=True)
+        self._node, self._api, self._end = node, colocation.client(), threading.Event()
+        self.start()
+
+    def run(self):
+        while not self._end.wait(0.1):
+            for pod in self._api.request("GET", PODS, fieldSelector=f"spec.nodeName={self._node}").get("items", []):
+                if pod["metadata"].get("deletionTimestamp"):
+                    self._api.request("DELETE", f"{PODS}/{pod['metadata']['name']}", gracePeriodSeconds=0)
+
+    def stop(self):
+        self._end.set()
+        self.join()
+        self._api.close()
+
+
+class OffEvict(WithState):
+    """No manager and no agent run."""
+
+    def setUp(self):
+        super().setUp()
+        self.name = self.node("state-evict")
+        self.addCleanup(Kubelet(self.name).stop)
+
+    def pods(self, *names: str) -> None:
+        for name in names:
+            colocation.put_pod(self.api, self.name, {"name": name, "prio": "koord-batch", "qos": "BE", "requests": {"cpu": "1"}, "phase": "Running"})
+            must(self.api.request("PATCH", f"{PODS}/{name}", {"metadata": {"labels": {"app": "evicted"}}}, content=MERGE))
+            must(self.api.request("PATCH", f"{PODS}/{name}/status", {"status": {"conditions": [{"type": "Ready", "status": "True"}]}}, content=MERGE))
+
+    def left(self) -> set[str]:
+        pods = self.api.request("GET", PODS, fieldSelector=f"spec.nodeName={self.name}")["items"]
+        return {each["metadata"]["name"] for each in pods if not each["metadata"].get("deletionTimestamp")}
+
+    def start(self, *flags: str, kubeconfig: str = "") -> subprocess.Popen:
+        words = ["off", "node", self.name, "--evict", "--grace=1s", "--reason=a test", "--by=ann@ops", *flags]
+        return subprocess.Popen(
+            [os.environ["TIDEMARK_BINARY"], *words, "--kubeconfig", kubeconfig or os.environ["TIDEMARK_TEST_KUBECONFIG"]],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )
+
+    def evict(self, *flags: str, kubeconfig: str = "") -> tuple[int, str, str]:
+        command = self.start(*flags, kubeconfig=kubeconfig)
+        try:
+            told, errors = command.communicate(timeout=60)
+        finally:
+            command.kill()
+        return command.returncode, told, errors
+
+    def stored(self) -> dict:
+        data = must(self.api.request("GET", f"{colocation.SETTINGS}/{colocation.OFF_PROGRESS}"))["data"]
+        return json.loads(data[f"node_{self.name}.json"])
+
+    def test_a_budget_evicts_one_pod_and_waits_for_the_next_minute(self):
+        self.pods("evict-a", "evict-b", "evict-c")
+        command = self.start("--budget=1/min")
+        try:
+            wait_for(lambda: len(self.left()) == 2, "one eviction")
+            time.sleep(2 * UNOBEYED_S)
+            self.assertEqual(2, len(self.left()), "the second is due after a minute")
+            self.assertIsNone(command.poll(), "the command waits for it")
+            self.assertEqual((1, 2), (self.stored()["counts"]["evicted"], self.stored()["counts"]["podsLeft"]))
+        finally:
+            command.kill()
+            command.communicate()
+        code, told, errors = self.evict()
+        self.assertEqual(0, code, told + errors)
+        self.assertIn("evicted 3 pods; 1 of 1 node has offered 0, tasks 0, files 0\n", told)
+        self.assertIn(f"no agent reported; kernel files were not checked: {self.name}\n", told)
+        self.assertEqual(set(), self.left())
+
+    def test_a_disruption_budget_refuses_unless_at_once(self):
+        self.pods("evict-kept")
+        spec = {"minAvailable": 1, "selector": {"matchLabels": {"app": "evicted"}}}
+        must(self.api.request("POST", BUDGETS, {"metadata": {"name": "keep"}, "spec": spec}))
+        self.addCleanup(self.api.request, "DELETE", f"{BUDGETS}/keep")
+        # The disruption controller does not run here.
+        status = {"observedGeneration": 1, "disruptionsAllowed": 0, "currentHealthy": 1, "desiredHealthy": 1, "expectedPods": 1}
+        must(self.api.request("PATCH", f"{BUDGETS}/keep/status", {"status": status}, content=MERGE))
+        code, told, errors = self.evict("--wait=3s")
+        self.assertEqual(1, code, told + errors)
+        self.assertIn("default/evict-kept: The disruption budget keep needs 1 healthy pods and has 1 currently\n", told)
+        self.assertEqual({"evict-kept"}, self.left())
+        code, told, errors = self.evict("--at-once")
+        self.assertEqual(0, code, told + errors)
+        self.assertEqual(set(), self.left())
+
+    def test_without_the_right_to_list_pods_nothing_is_proven(self):
+        self.pods("evict-unseen")
+        rules = [{"apiGroups": [""], "resources": ["nodes", "nodes/status", "configmaps"], "verbs": ["*"]}]
+        must(self.api.request("POST", ACCOUNTS, {"metadata": {"name": BLIND}}))
+        must(self.api.request("POST", f"{RBAC}/clusterroles", {"metadata": {"name": BLIND}, "rules": rules}))
+        binding = {
+            "metadata": {"name": BLIND}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": BLIND},
+            "subjects": [{"kind": "ServiceAccount", "name": BLIND, "namespace": chart.NAMESPACE}],
+        }
+        must(self.api.request("POST", f"{RBAC}/clusterrolebindings", binding))
+        for path in (ACCOUNTS, f"{RBAC}/clusterroles", f"{RBAC}/clusterrolebindings"):
+            self.addCleanup(self.api.request, "DELETE", f"{path}/{BLIND}")
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        code, told, errors = self.evict("--wait=3s", kubeconfig=chart.kubeconfig_of(BLIND, folder))
+        self.assertEqual(1, code, told + errors)
+        self.assertIn("cannot list nodes or pods: ", errors)
+        self.assertIn("cannot list nodes or pods: ", told)
+        self.assertEqual((False, 1), (self.stored()["finished"], self.stored()["counts"]["nodes"]))
+        self.assertEqual({"evict-unseen"}, self.left())
 
 
 class Observe(WithState):
