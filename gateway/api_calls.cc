@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "gateway/driver_objects.h"
+#include "model/names.h"
 
 namespace tidemark::gateway {
 namespace {
@@ -56,7 +56,7 @@ net::Task<Result<void>> remove_finalizer(kube::Client& client, kube::Resource re
   bool found = false;
   if (const Json* finalizers = object.at("metadata", "finalizers"); finalizers != nullptr && finalizers->is_array()) {
     for (const Json& each : finalizers->as_array()) {
-      if (each.get_string() == kFinalizer) {
+      if (each.get_string() == model::kEndIsReadFinalizer) {
         found = true;
       } else {
         kept.as_array().push_back(each);

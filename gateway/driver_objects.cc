@@ -515,7 +515,7 @@ void add_profile(DriverObjects& objects, const SparkJob& job, const DriverNames&
   label(model::kClassLabel, "spark-driver");
   label(model::kJobLabel, label_name(job.name));
   if (const auto business = job.conf_or(kBusinessConf, ""); !business.empty()) label(model::kBusinessLabel, business);
-  metadata["finalizers"] = Json::array({kFinalizer});
+  metadata["finalizers"] = Json::array({model::kEndIsReadFinalizer});
   Json& spec = objects.pod["spec"];
   if (!options.priority_class.empty()) spec["priorityClassName"] = Json(options.priority_class);
   for (Json& container : spec["containers"].as_array()) {

@@ -70,7 +70,5 @@ std::optional<std::int64_t> run_of_label(std::string_view label, std::string_vie
 inline constexpr std::string_view kDriverContainer = "spark-kubernetes-driver";
 // On the empty ConfigMap in the place of a stopped driver's: the store of the run.
 inline constexpr std::string_view kFenceLabel = "tidemark.io/fence";
-// Finalizer that keeps the driver pod until the gateway has read its end.
-inline constexpr std::string_view kFinalizer = "tidemark.io/end-is-read";
 
 }  // namespace tidemark::gateway

@@ -43,8 +43,8 @@ Json driver_template(const DriverNames& names, const KubernetesOptions& options)
   const Json container = Json::object({{"name", kDriverContainer}, {"env", Json::array({variable})}});
   Json spec = Json::object({{"containers", Json::array({container})}});
   if (!options.priority_class.empty()) spec["priorityClassName"] = Json(options.priority_class);
-  return Json::object(
-      {{"metadata", Json::object({{"finalizers", Json::array({kFinalizer})}})}, {"spec", std::move(spec)}});
+  return Json::object({{"metadata", Json::object({{"finalizers", Json::array({model::kEndIsReadFinalizer})}})},
+                       {"spec", std::move(spec)}});
 }
 
 Json labels_of(const DriverNames& names) {
@@ -88,7 +88,7 @@ Json application_object(const SparkJob& job, const DriverNames& names, const Kub
                        {"kind", kSparkApplications.kind},
                        {"metadata", Json::object({{"name", application_name(names)},
                                                   {"labels", labels_of(names)},
-                                                  {"finalizers", Json::array({kFinalizer})}})},
+                                                  {"finalizers", Json::array({model::kEndIsReadFinalizer})}})},
                        {"spec", std::move(spec)}});
 }
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "model/names.h"
+
 namespace tidemark::gateway {
 namespace {
 
@@ -52,7 +54,7 @@ TEST(OperatorApplication, DriverIsOfflineWorkAndStartsOnlyWithItsConfigMap) {
   const Json made = report_object(report_job());
   const Json* driver = made.at("spec", "driver", "template");
   ASSERT_NE(driver, nullptr);
-  EXPECT_EQ(driver->at("metadata", "finalizers")->as_array()[0].as_string(), kFinalizer);
+  EXPECT_EQ(driver->at("metadata", "finalizers")->as_array()[0].as_string(), model::kEndIsReadFinalizer);
   EXPECT_EQ(driver->text_at("spec", "priorityClassName"), "koord-batch");
   const Json& variable = driver->at("spec", "containers")->as_array()[0].at("env")->as_array()[0];
   EXPECT_EQ(variable.text_at("valueFrom", "configMapKeyRef", "name"), names.config_map);

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "gateway/driver_objects.h"
 #include "kube/intern.h"
+#include "model/names.h"
 
 namespace tidemark::gateway {
 
@@ -45,7 +46,7 @@ void read_run_object(base::JsonReader& json, RunObject& out, const std::function
     } else if (key == "finalizers") {
       json.array([&] {
         json.string(text);
-        if (text == kFinalizer) out.has_finalizer = true;
+        if (text == model::kEndIsReadFinalizer) out.has_finalizer = true;
       });
     } else {
       json.skip();

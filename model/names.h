@@ -93,6 +93,9 @@ inline constexpr std::string_view kQueuesAnnotation = "tidemark.io/queues";
 // they are.
 inline constexpr std::string_view kAnnotatedByAnnotation = "tidemark.io/annotated-by";
 
+// Finalizer that keeps a Spark driver pod until the gateway has read its end.
+inline constexpr std::string_view kEndIsReadFinalizer = "tidemark.io/end-is-read";
+
 // Annotations of NodeResourceTopologies.
 inline constexpr std::string_view kCpuBasicInfoAnnotation = "node.koordinator.sh/cpu-basic-info";
 

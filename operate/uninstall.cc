@@ -33,6 +33,8 @@ constexpr std::size_t kProblemsShown = 10;
 constexpr base::Duration kLeaseOld = std::chrono::minutes(2);  // no leader renews it any more
 constexpr int kHistoryMaps = 8;
 
+constexpr std::size_t kPodsNamed = 5;
+constexpr std::string_view kOurPods = "app.kubernetes.io/name=tidemark";  // label of the chart
 constexpr std::string_view kManagedBy = "tidemark-manager";
 constexpr std::array<std::string_view, 14> kNodeAnnotations{
     manager::kEpochAnnotation,     model::kConfigHashAnnotation,        model::kStateDetailAnnotation,
@@ -152,6 +154,30 @@ std::vector<Step> without_annotation(const Json& object, std::string_view key) {
            Json::object({{"metadata", Json::object({{"annotations", std::move(annotations)}})}}).dump()}};
 }
 
+// The finalizer keeps a pod until the gateway has read its end; no gateway runs any more.
+bool has_finalizer(const Json& pod) {
+  const Json* finalizers = pod.at("metadata", "finalizers");
+  return finalizers != nullptr && finalizers->is_array() &&
+         std::ranges::find(finalizers->as_array(), Json(model::kEndIsReadFinalizer)) != finalizers->as_array().end();
+}
+
+bool has_ended(const Json& pod) {
+  const auto phase = pod.text_at("status", "phase");
+  return pod.at("metadata", "deletionTimestamp") != nullptr || phase == "Succeeded" || phase == "Failed";
+}
+
+std::vector<Step> pod_steps(const Json& pod) {
+  auto steps = without_annotation(pod, model::kProfilesAnnotation);
+  if (!has_finalizer(pod) || !has_ended(pod)) return steps;
+  Json body = steps.empty() ? Json::object() : *Json::parse(steps[0].body);
+  Json kept = *pod.at("metadata", "finalizers");
+  std::erase(kept.as_array(), Json(model::kEndIsReadFinalizer));
+  body["metadata"]["finalizers"] = std::move(kept);
+  // A merge replaces the whole list: only if it is still the one that was read.
+  body["metadata"]["resourceVersion"] = Json(pod.text_at("metadata", "resourceVersion"));
+  return {{Step::Verb::kPatch, kube::PatchType::kMerge, "", body.dump()}};
+}
+
 // The zones without the offer; nullopt: no zone has one.
 std::optional<Json> zones_left(const Json& topology) {
   const Json* zones = topology.at("zones");
@@ -193,7 +219,10 @@ class Uninstall {
   }
 
   net::Task<Result<UninstallReport>> run() {
-    if (!options_.dry_run) TM_CO_TRY_VOID(co_await check_no_leader());
+    if (!options_.dry_run) {
+      TM_CO_TRY_VOID(co_await check_no_leader());
+      TM_CO_TRY_VOID(co_await check_no_pods());
+    }
     TM_CO_TRY_VOID(co_await kind(kube::kNodes, {}, [this](const Json& node) {
       std::vector<Step> steps;
       if (auto step = node_step(node, options_.keep_shared)) steps.push_back(std::move(*step));
@@ -210,8 +239,14 @@ class Uninstall {
     }));
     TM_CO_TRY_VOID(co_await kind(kube::kNodeResourceTopologies, {},
                                  [this](const Json& object) { return topology_steps(object, options_.keep_shared); }));
-    TM_CO_TRY_VOID(co_await kind(
-        kube::kPods, {}, [](const Json& object) { return without_annotation(object, model::kProfilesAnnotation); }));
+    TM_CO_TRY_VOID(co_await kind(kube::kPods, {}, [this](const Json& pod) {
+      if (has_finalizer(pod) && !has_ended(pod)) {
+        report_.left.push_back(cat("pod ", pod.text_at("metadata", "namespace"), "/", pod.text_at("metadata", "name"),
+                                   ": a Spark driver that runs, with the finalizer ", model::kEndIsReadFinalizer,
+                                   "; when it has ended, run `tidemark uninstall` again"));
+      }
+      return pod_steps(pod);
+    }));
     TM_CO_TRY_VOID(co_await kind(kube::kNodeSlos, {},
                                  [this](const Json& object) { return slo_steps(object, options_.keep_shared); }));
     kube::ListOptions ours;
@@ -224,11 +259,11 @@ class Uninstall {
       TM_CO_TRY_VOID(co_await named(kube::kSecrets, options_.config_namespace, {std::string(kWebhookSecret)}));
       TM_CO_TRY_VOID(
           co_await named(kube::kLeases, options_.config_namespace, {kLeaseNames.begin(), kLeaseNames.end()}));
-      report_.left.push_back(cat(
-          "what the chart's values gave another name (manager.leaseName, webhooks.secretName, mutatingConfiguration, "
-          "validatingConfiguration): `kubectl get leases,secrets -n ",
-          options_.config_namespace,
-          "` and `kubectl get mutatingwebhookconfigurations,validatingwebhookconfigurations` list it"));
+      report_.left.push_back(
+          cat("Leases, Secrets and webhook configurations with another name (manager.leaseName, webhooks.secretName, "
+              "mutatingConfiguration, validatingConfiguration): `kubectl get leases,secrets -n ",
+              options_.config_namespace,
+              "` and `kubectl get mutatingwebhookconfigurations,validatingwebhookconfigurations` list them"));
     }
     // The orders last: until then a second run knows them.
     TM_CO_TRY_VOID(co_await named(kube::kConfigMaps, options_.config_namespace, maps()));
@@ -257,23 +292,55 @@ class Uninstall {
     return names;
   }
 
-  // A lease that is still renewed has a manager that would write everything again.
+  // A lease that is still renewed has a manager that would write everything again. Its holder is named after its host:
+  // the annotation shows that our program wrote it.
   net::Task<Result<void>> check_no_leader() {
-    for (const std::string_view name : kLeaseNames) {
-      TM_CO_TRY(const auto bytes, co_await get_if_there(client_, kube::kLeases, options_.config_namespace,
-                                                        std::string(name), options_.limit));
-      if (!bytes) continue;
-      TM_CO_TRY(const Json lease, Json::parse(*bytes));
-      const auto holder = lease.text_at("spec", "holderIdentity");
-      const auto renewed = base::parse_rfc3339(lease.text_at("spec", "renewTime"));
-      const bool held = !holder.empty() && renewed && loop_.clock().wall() - *renewed < kLeaseOld;
-      if (held && (!options_.keep_shared || holder.starts_with("tidemark"))) {
-        co_return fail(ErrorKind::kDenied, "lease ", name, " is held by ", holder,
-                       ", which would write everything again. Remove its Deployment first (helm uninstall), and wait ",
-                       base::format_go_duration(kLeaseOld));
-      }
-    }
-    co_return Result<void>();
+    std::string held;
+    kube::ListOptions list;
+    list.ns = options_.config_namespace;
+    TM_CO_TRY_VOID(co_await list_pages(
+        loop_, client_, kube::kLeases, std::move(list), options_.limit,
+        [&](std::string_view item) -> Result<void> {
+          TM_TRY(const Json lease, Json::parse(item));
+          const auto name = lease.text_at("metadata", "name");
+          const auto holder = lease.text_at("spec", "holderIdentity");
+          const auto renewed = base::parse_rfc3339(lease.text_at("spec", "renewTime"));
+          if (holder.empty() || !renewed || loop_.clock().wall() - *renewed >= kLeaseOld) return {};
+          const bool known = std::ranges::find(kLeaseNames, name) != kLeaseNames.end();
+          const bool ours = (known && holder.starts_with("tidemark")) ||
+                            lease.text_at("metadata", "annotations", model::kAnnotatedByAnnotation) == holder;
+          if (ours || (known && !options_.keep_shared)) held = cat("lease ", name, " is held by ", holder);
+          return {};
+        },
+        [&] { held.clear(); }));
+    if (held.empty()) co_return Result<void>();
+    co_return fail(ErrorKind::kDenied, held,
+                   ", which would write everything again. Remove its Deployment first (helm uninstall), and wait ",
+                   base::format_go_duration(kLeaseOld));
+  }
+
+  // A manager without election holds no lease, and an agent writes its node's condition and NodeMetric again.
+  net::Task<Result<void>> check_no_pods() {
+    std::vector<std::string> running;
+    kube::ListOptions list;
+    list.ns = options_.config_namespace;
+    list.label_selector = kOurPods;
+    TM_CO_TRY_VOID(co_await list_pages(
+        loop_, client_, kube::kPods, std::move(list), options_.limit,
+        [&](std::string_view item) -> Result<void> {
+          TM_TRY(const Json pod, Json::parse(item));
+          const auto phase = pod.text_at("status", "phase");
+          if (phase != "Succeeded" && phase != "Failed") running.emplace_back(pod.text_at("metadata", "name"));
+          return {};
+        },
+        [&] { running.clear(); }));
+    if (running.empty()) co_return Result<void>();
+    const std::size_t more = running.size() - std::min(running.size(), kPodsNamed);
+    running.resize(running.size() - more);
+    co_return fail(ErrorKind::kDenied, "pods of Tidemark run in namespace ", options_.config_namespace, ": ",
+                   base::join(running, ", "), more == 0 ? "" : cat(" and ", more, " more"),
+                   ". They would write everything again. Remove their Deployments and DaemonSets first (helm "
+                   "uninstall), and wait until the pods are gone");
   }
 
   net::Task<Result<void>> kind(kube::Resource resource, kube::ListOptions list, StepsOf steps_of) {

@@ -2,7 +2,7 @@
 //
 //   nodes          annotations and the label of ours, conditions, the taint of an oversold node, offer and ratios
 //   other objects  the annotations of ours on pods and NodeResourceTopologies, and the offer of zones; NodeSLOs,
-//                  NodeMetrics, Recommendations
+//                  NodeMetrics, Recommendations; the finalizer of Spark driver pods that have ended
 //   namespace      ConfigMaps, leases, the Secret of the webhooks; and the webhook configurations of the cluster
 //
 // What Koordinator uses as well stays if `keep_shared` is set. Keys of the user (tidemark.io/pool, tidemark.io/class)
@@ -44,7 +44,7 @@ struct UninstallReport {
   bool complete() const;
 };
 
-// kDenied if a manager still leads: it would write everything again.
+// kDenied if a manager still leads, or pods of Tidemark run: they would write everything again.
 net::Task<Result<UninstallReport>> uninstall(net::EventLoop& loop, kube::Client& client, UninstallOptions options);
 
 }  // namespace tidemark::operate

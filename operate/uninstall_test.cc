@@ -72,6 +72,19 @@ class UninstallTest : public testing::Orders {
                    R"("status":"False","reason":"Off"},{"type":"TidemarkIsolation","status":"True","reason":")", reason,
                    R"(","message":")", message, R"("}]}})"));
   }
+  void lease(std::string_view name, std::string_view holder, std::string_view annotated_by = "") {
+    ask("DELETE", base::cat(kLeasePath, "/", name));
+    call("POST", std::string(kLeasePath),
+         base::cat(R"({"metadata":{"name":")", name, R"(","annotations":{"tidemark.io/annotated-by":")", annotated_by,
+                   R"("}},"spec":{"holderIdentity":")", holder, R"(","renewTime":")",
+                   base::format_rfc3339_micro(clock.wall()), R"("}})"));
+  }
+  void pod(std::string_view name, std::string_view meta, std::string_view phase) {
+    call("POST", std::string(kPods),
+         base::cat(R"({"metadata":{"name":")", name, "\",", meta,
+                   R"(},"spec":{"nodeName":"n1","containers":[{"name":"c","image":"i"}]}})"));
+    call("PATCH", base::cat(kPods, "/", name, "/status"), base::cat(R"({"status":{"phase":")", phase, R"("}})"));
+  }
   void order_off() {
     live("schema: 1\nmode: enforce\n");
     ASSERT_TRUE(give(order(policy::state::Wish::kOff)));
@@ -182,15 +195,60 @@ TEST_F(UninstallTest, NamesNodesWithKernelFilesInForce) {
 TEST_F(UninstallTest, RefusesWhileAManagerLeads) {
   node("n1");
   order_off();
-  call("POST", std::string(kLeasePath),
-       base::cat(R"({"metadata":{"name":"koordinator-manager"},"spec":{"holderIdentity":"tidemark-manager-1",)",
-                 R"("renewTime":")", base::format_rfc3339_micro(clock.wall()), R"("}})"));
+  lease("koordinator-manager", "tidemark-manager-1");
   const auto report = run();
   ASSERT_FALSE(report);
   EXPECT_EQ(report.error().kind, ErrorKind::kDenied);
   EXPECT_TRUE(of_ours(read("n1")));
   clock.advance(3min);
   EXPECT_TRUE(run()) << "nothing renews the lease any more";
+}
+
+TEST_F(UninstallTest, RefusesWhileALeaseOfAnotherNameIsHeld) {
+  lease("own-name", "prod-tidemark-manager-7d_1", "prod-tidemark-manager-7d_1");
+  const auto report = run();
+  ASSERT_FALSE(report);
+  EXPECT_TRUE(report.error().message.starts_with("lease own-name is held by prod-tidemark-manager-7d_1"))
+      << report.error().message;
+}
+
+TEST_F(UninstallTest, KeepSharedRefusesWhileOurProgramHoldsTheLeaseUnderAnotherHostName) {
+  lease("koordinator-manager", "koord-manager-5c_1", "koord-manager-5c_1");
+  EXPECT_FALSE(run({.keep_shared = true}));
+  lease("koordinator-manager", "koord-manager-5c_2", "koord-manager-5c_1");
+  EXPECT_TRUE(run({.keep_shared = true})) << "Koordinator's manager holds it now, with our old annotation";
+}
+
+TEST_F(UninstallTest, RefusesWhilePodsOfTidemarkRun) {
+  node("n1");
+  order_off();
+  pod("tidemark-agent-x", R"("labels":{"app.kubernetes.io/name":"tidemark"})", "Running");
+  pod("tidemark-agent-off-y", R"("labels":{"app.kubernetes.io/name":"tidemark"})", "Succeeded");
+  const auto report = run();
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().kind, ErrorKind::kDenied);
+  EXPECT_TRUE(report.error().message.contains("koordinator-system: tidemark-agent-x. ")) << report.error().message;
+  EXPECT_TRUE(of_ours(read("n1")));
+  call("DELETE", base::cat(kPods, "/tidemark-agent-x?gracePeriodSeconds=0"));
+  EXPECT_TRUE(run());
+}
+
+TEST_F(UninstallTest, ReleasesSparkDriversThatHaveEndedAndNamesTheOthers) {
+  const std::string finalizers = R"("finalizers":["x/y","tidemark.io/end-is-read"])";
+  pod("ended", base::cat(finalizers, R"(,"annotations":{"tidemark.io/profiles":"a"})"), "Succeeded");
+  pod("terminating", R"("finalizers":["tidemark.io/end-is-read"])", "Running");
+  pod("runs", finalizers, "Running");
+  call("DELETE", base::cat(kPods, "/terminating?gracePeriodSeconds=0"));
+  EXPECT_EQ(ask("GET", base::cat(kPods, "/terminating")).status, 200) << "the finalizer holds it";
+  const auto report = run();
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_TRUE(report->complete());
+  EXPECT_EQ(ask("GET", base::cat(kPods, "/terminating")).status, 404);
+  const Json ended = call("GET", base::cat(kPods, "/ended"));
+  EXPECT_EQ(ended.at("metadata", "finalizers")->dump(), R"(["x/y"])");
+  EXPECT_FALSE(ended.dump().contains("tidemark.io/profiles"));
+  EXPECT_EQ(call("GET", base::cat(kPods, "/runs")).at("metadata", "finalizers")->as_array().size(), 2u);
+  EXPECT_TRUE(report->left[0].starts_with("pod koordinator-system/runs: ")) << report->left[0];
 }
 
 }  // namespace
