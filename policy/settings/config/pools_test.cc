@@ -111,7 +111,7 @@ mode: enforce
 evictions: {perJobHour: 5, breaker: {atLeast: 30, window: 5m}}
 pools:
 - {name: night, nodeSelector: {}, evictions: {perPoolHour: 600, grants: true, backOff: 90s, breaker: {ratePercent: 20, coolDown: 1h}, node: {diskFreePercent: 20, inodesFreePercent: 10, yarn: preempt}}}
-- {name: rough, nodeSelector: {matchLabels: {a: b}}, evictions: {breaker: {watched: false}}}
+- {name: rough, nodeSelector: {matchLabels: {a: b}}, evictions: {perNodeHour: 7, breaker: {watched: false}}}
 )",
                                             waterline::Zones());
   ASSERT_TRUE(config.has_value()) << to_string(config.error());
@@ -132,8 +132,9 @@ pools:
   ours.budget.grants = true;
   EXPECT_EQ(waterline::node_evictions_of(ours), model::kUngrantedEvictionsPerHour)
       << "or the grants would not add up to perPoolHour";
-  ours.budget.node_per_hour = 7;
-  EXPECT_EQ(waterline::node_evictions_of(ours), 7);
+  EXPECT_EQ(config->pools[1].budget.node_per_hour, 7);
+  EXPECT_EQ(config->pools[0].budget.node_per_hour, std::nullopt);
+  EXPECT_EQ(waterline::node_evictions_of(config->pools[1]), 7);
   EXPECT_FALSE(config->pools[1].budget.breaker.watched);
   model::EvictSettings night{std::chrono::seconds(30), std::nullopt, 20, 10};
   night.yarn_by_class = false;
@@ -143,11 +144,13 @@ pools:
   const auto wrong = parse_tidemark_config(R"(
 schema: 1
 mode: enforce
-evictions: {perJobHour: 0, perPoolHour: -1, backOff: 2h, breaker: {window: 2h, atLeast: 0, ratePercent: 100, coolDown: 1s, on: true}, node: {diskFreePercent: 91, inodesFreePercent: 0, yarn: newest}}
+evictions: {perJobHour: 0, perNodeHour: 1025, perPoolHour: -1, backOff: 2h, breaker: {window: 2h, atLeast: 0, ratePercent: 100, coolDown: 1s, on: true}, node: {diskFreePercent: 91, inodesFreePercent: 0, yarn: newest}}
 )",
                                            waterline::Zones());
   ASSERT_FALSE(wrong.has_value());
-  EXPECT_EQ(wrong.error().size(), 11U) << to_string(wrong.error());
+  EXPECT_EQ(wrong.error().size(), 12U) << to_string(wrong.error());
+  EXPECT_TRUE(to_string(wrong.error()).contains("evictions.perNodeHour: wanted a whole number in 1..1024, found 1025"))
+      << to_string(wrong.error());
 }
 
 TEST(TidemarkConfigText, ArbitrationIsThePoolsAndGoesWithItsProfile) {
