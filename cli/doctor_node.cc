@@ -121,7 +121,7 @@ class Examination {
 
   bool is_drawn(const std::string& latch) {
     const auto seen = agent::see_latch(latch, ::geteuid() == 0);
-    if (!seen) note(seen.error(), "whether this machine is switched off is not known");
+    if (!seen) note(seen.error(), "cannot read the latch");
     return seen && *seen;
   }
 

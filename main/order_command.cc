@@ -43,10 +43,7 @@ Words words_of(policy::state::Wish wish) {
     case policy::state::Wish::kOff:
       break;
   }
-  return {"tidemark off",
-          "Stops selling: drains nodes until their offline work has ended, then the state is off. With --evict, also "
-          "evicts "
-          "offline work."};
+  return {"tidemark off", "Stops selling on nodes; with --evict, also evicts offline work."};
 }
 
 // Command line arguments that are not part of OrderOptions.

@@ -103,18 +103,17 @@ net::Task<Result<Before>> read_before(kube::Client& client, const OrderOptions& 
   // To switch the cluster off is too urgent to wait for what may be there of other orders.
   const bool urgent = options.scope == OrderScope::kCluster && options.command.wish == policy::state::Wish::kOff;
   if (!carried.incomplete.empty() && !urgent) {
-    co_return fail(ErrorKind::kUnavailable,
-                   "what was ordered for the cluster and its pools is gone or cannot be read, ",
-                   "and not all that nodes carry of it could be read either: ", carried.incomplete);
+    co_return fail(
+        ErrorKind::kUnavailable,
+        "ConfigMap tidemark-state is missing or unreadable, and so are some node marks: ", carried.incomplete);
   }
   before.desired = std::move(carried.desired);
   const bool found = before.desired != policy::state::DesiredStates();
   if (stored.text) {
-    before.note = base::cat("what was ordered before for the cluster and its pools could not be read (", problem, ") ",
-                            found ? "and was taken from what nodes carry of it" : "and was replaced");
+    before.note = base::cat("ConfigMap tidemark-state was unreadable (", problem, "); ",
+                            found ? "orders recovered from the node marks" : "it was replaced");
   } else if (found) {
-    before.note =
-        "what was ordered before for the cluster and its pools was gone, and was taken from what nodes carry of it";
+    before.note = "ConfigMap tidemark-state was missing; orders recovered from the node marks";
   }
   if (!carried.incomplete.empty()) {
     before.note +=

@@ -194,7 +194,7 @@ TEST_F(OrderTest, RestoresLostStoreFromNodeMarks) {
   const auto report = give(on);
   ASSERT_TRUE(report) << report.error().message;
   ASSERT_EQ(report->notes.size(), 1u);
-  EXPECT_NE(report->notes[0].find("taken from what nodes carry"), std::string::npos) << report->notes[0];
+  EXPECT_NE(report->notes[0].find("recovered from the node marks"), std::string::npos) << report->notes[0];
   const auto stored = [&] {
     return policy::state::parse_desired(call("GET", base::cat(kMaps, "/tidemark-state")).text_at("data", "state.json"));
   };
