@@ -63,7 +63,7 @@ function columns(): Column<Decision>[] {
   return [
     { key: "at", title: t("time"), value: (each) => each.at, cell: (each) => <span title={age(each.at)}>{moment(each.at)}</span> },
     { key: "by", title: t("by"), value: (each) => each.by, cell: (each) => <>{each.by} <span class="note">{t(`from_${each.source}` as Key)}</span></> },
-    { key: "object", title: t("object"), value: (each) => each.object, cell: (each) => (each.object.startsWith("Node/") && each.node ? <a href={nodePath(each.node)}>{each.node}</a> : each.object) },
+    { key: "object", title: t("object"), value: (each) => each.object, cell: (each) => (each.object.startsWith("Node/") && each.node ? <a href={nodePath(each.node)}>{each.node}</a> : <span class="object">{each.object}</span>) },
     { key: "pool", title: t("pool"), value: (each) => each.pool },
     { key: "action", title: t("action"), value: (each) => each.action, cell: (each) => <Outcome decision={each} /> },
     { key: "text", title: t("whatAndWhy"), value: (each) => each.reason, cell: (each) => <What decision={each} /> },
