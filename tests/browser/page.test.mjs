@@ -240,7 +240,6 @@ describe("other pages", () => {
     const named = await open(`/nodes/${about.groups.find((group) => group.names.length > 0).names[0]}`);
     await named.locator(".problem", { hasText: about.what }).first().waitFor();
     await close(named);
-    await docImage(page, "node");
     await screenshot(page, "node-light");
     await close(page);
   });
@@ -308,7 +307,6 @@ describe("other pages", () => {
     await web.waitFor();
     const row = page.locator("tbody tr", { has: web });
     assert.match(await row.innerText(), /shop[\s\S]*20[\s\S]*19 \/ 20/);
-    await docImage(page, "online");
     await screenshot(page, "online-light");
     await web.focus();
     await page.keyboard.press("Enter");
@@ -341,7 +339,6 @@ describe("other pages", () => {
     await page.locator(".count", { hasText: "12" }).waitFor();
     const text = await page.locator("main").innerText();
     for (const word of ["spark", "transcode", "training", "Insufficient kubernetes.io/batch-cpu"]) assert.ok(text.includes(word), word);
-    await docImage(page, "offline");
     await screenshot(page, "offline-light");
     await close(page);
   });
@@ -350,7 +347,6 @@ describe("other pages", () => {
     const page = await open("/decisions?range=all");
     await page.locator(".count", { hasText: /entries/ }).waitFor();
     await page.locator("tbody", { hasText: "journal" }).waitFor({ state: "attached" });
-    await docImage(page, "decisions");
     await screenshot(page, "decisions-light");
     await type(page.getByRole("textbox", { name: "Node" }), "web-100", 200); // as slowly as a person: the page is drawn anew meanwhile
     await page.keyboard.press("Enter");
