@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "base/text.h"
-#include "net/tls.h"
 
 namespace tidemark::journal {
 namespace {
@@ -13,7 +12,6 @@ constexpr std::size_t kConnectionsMax = 16;
 constexpr std::size_t kStreamsMax = 16;  // a connection
 constexpr std::size_t kHeaderBytesMax = 16 * 1024;
 constexpr base::Duration kIdleMax = std::chrono::seconds(30);
-constexpr base::Duration kCertificateLife = std::chrono::hours(24 * 3650);
 
 int status_of(const Error& error) {
   switch (error.kind) {
@@ -41,12 +39,10 @@ PastServer::PastServer(net::EventLoop& loop, CheckToken check, PastAnswers answe
 Result<std::unique_ptr<PastServer>> PastServer::listen(net::EventLoop& loop, const base::Log& log,
                                                        const std::string& address, CheckToken check,
                                                        PastAnswers answers) {
-  // An authority's own certificate is a self-signed one.
-  TM_TRY(auto made, net::make_certificate_authority("tidemark", loop.clock().wall(), kCertificateLife));
   std::unique_ptr<PastServer> out(new PastServer(loop, std::move(check), std::move(answers)));
   net::HttpServerConfig config;
   config.listen = address;
-  config.tls = net::TlsServerConfig{{std::move(made.certificate_pem), ""}, {std::move(made.key_pem), ""}, {}, false};
+  config.tls.emplace().self_signed = true;
   config.connections_max = kConnectionsMax;
   config.streams_max = kStreamsMax;
   config.limits.header_bytes_max = kHeaderBytesMax;

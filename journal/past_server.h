@@ -1,8 +1,9 @@
 // Serves the records of this process to the console, over HTTPS and read-only. The console asks through the API
-// server's proxy of pods, which verifies no certificate of a pod, so the certificate is self-signed and made here. The
-// bearer of the token in the header decides, not the network: `check` says whether it may read.
+// server's proxy of pods, which verifies no certificate of a pod, so the certificate is self-signed. The bearer of the
+// token in the header decides, not the network: `check` says whether it may read.
 //
-// Until the first question it is a listening socket. A worker makes the answers, one at a time.
+// Until the first question it is a listening socket, without certificate and thread. A worker makes the answers, one
+// at a time.
 #pragma once
 
 #include <cstddef>

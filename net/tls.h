@@ -32,6 +32,8 @@ struct TlsServerConfig {
   PemSource key;
   PemSource client_ca;  // given: client certificates are asked for and verified
   bool require_client_certificate = false;
+  bool self_signed =
+      false;  // in place of certificate and key: made at the first connection; for clients that verify none
 };
 
 // A certificate authority and certificates signed by it, for embedded servers and tests. ECDSA P-256.

@@ -204,6 +204,15 @@ FollowingContext::Made make_server(const TlsServerConfig& config) {
   return context;
 }
 
+FollowingContext::Made make_self_signed(base::WallTime now) {
+  constexpr base::Duration kLife = std::chrono::hours(24 * 3650);
+  TM_TRY(auto made, make_certificate_authority("tidemark", now, kLife));  // its own certificate is self-signed
+  TlsServerConfig config;
+  config.certificate.text = std::move(made.certificate_pem);
+  config.key.text = std::move(made.key_pem);
+  return make_server(config);
+}
+
 std::vector<std::string> files_of(std::initializer_list<const PemSource*> sources) {
   std::vector<std::string> files;
   for (const PemSource* source : sources) {
@@ -239,6 +248,10 @@ Result<void> FollowingContext::begin() {
 }
 
 std::shared_ptr<SSL_CTX> FollowingContext::current() {
+  if (!context_) {
+    if (auto made = make_()) put(std::move(*made));
+    return context_;
+  }
   const auto now = clock_.monotonic();
   if (files_.empty() || now - looked_ < kLookInterval) return context_;
   looked_ = now;
@@ -265,8 +278,9 @@ TlsClientContext::TlsClientContext(TlsClientConfig config, const base::Clock& cl
 
 TlsServerContext::TlsServerContext(TlsServerConfig config, const base::Clock& clock)
     : config_(std::move(config)),
-      context_(files_of({&config_.certificate, &config_.key, &config_.client_ca}), clock,
-               [this] { return make_server(config_); }) {}
+      context_(files_of({&config_.certificate, &config_.key, &config_.client_ca}), clock, [this] {
+        return config_.self_signed ? make_self_signed(context_.clock().wall()) : make_server(config_);
+      }) {}
 
 Result<void> TlsServerContext::use(std::string certificate_pem, std::string key_pem) {
   TlsServerConfig config = config_;
@@ -288,6 +302,7 @@ Result<std::shared_ptr<TlsClientContext>> make_tls_client_context(const TlsClien
 Result<std::shared_ptr<TlsServerContext>> make_tls_server_context(const TlsServerConfig& config,
                                                                   const base::Clock& clock) {
   auto context = std::make_shared<TlsServerContext>(config, clock);
+  if (config.self_signed) return context;
   TM_TRY_VOID(context->context().begin());
   return context;
 }

@@ -24,8 +24,9 @@ class FollowingContext {
   static constexpr base::Duration kLookInterval = std::chrono::seconds(1);
 
   FollowingContext(std::vector<std::string> files, const base::Clock& clock, std::function<Made()> make);
-  Result<void> begin();  // the first make; nothing else before it succeeded
+  Result<void> begin();  // the first make
 
+  // Makes it if begin() was not called; null if it cannot.
   std::shared_ptr<ssl_ctx_st> current();
   // Another number for each context that current() has given.
   std::uint64_t generation() const { return generation_; }
