@@ -30,21 +30,23 @@ AccessReview::AccessReview(net::EventLoop& loop, Writer& writer, std::string aud
 net::Task<Result<void>> AccessReview::check(std::string token) {
   if (token.empty()) co_return denied(401, base::cat("a token of audience ", audience_, " is needed"));
   const base::MonotonicTime now = loop_.clock().monotonic();
-  std::erase_if(known_,
-                [&](const auto& each) { return now - each.second.at >= (each.second.verdict ? kLife : kRefusalLife); });
+  const auto life = [](const Known& known) { return known.verdict ? kLife : kRefusalLife; };
+  std::erase_if(known_, [&](const auto& each) {
+    return now - each.second.at >= (each.second.verdict ? kRemembered : kRefusalLife);
+  });
   std::string hash = net::sha256(token);
-  if (const auto found = known_.find(hash); found != known_.end()) co_return found->second.verdict;
+  const auto found = known_.find(hash);
+  if (found != known_.end() && now - found->second.at < life(found->second)) co_return found->second.verdict;
   if (now - minute_ >= kMinute) {
     minute_ = now;
     new_ = 0;
   }
-  if (known_.size() >= kKept || new_ >= kNewAMinute) {
+  if (found == known_.end() && ++new_ > kNewAMinute) {
     co_return fail(ErrorKind::kExhausted, "too many tokens within a minute; try again later");
   }
-  ++new_;
   auto verdict = co_await review(std::move(token));
   // A failure of the review itself is of the moment.
-  if (verdict || verdict.error().code == 401 || verdict.error().code == 403) {
+  if (known_.size() < kKept && (verdict || verdict.error().code == 401 || verdict.error().code == 403)) {
     known_.insert_or_assign(std::move(hash), Known{verdict, now});
   }
   co_return verdict;

@@ -18,8 +18,9 @@ class AccessReview {
  public:
   static constexpr base::Duration kLife = std::chrono::minutes(1);          // of an answer
   static constexpr base::Duration kRefusalLife = std::chrono::seconds(10);  // of a refusal
+  static constexpr base::Duration kRemembered = std::chrono::hours(1);      // of a good token: not counted as new again
   static constexpr std::size_t kKept = 64;                                  // answers
-  static constexpr std::size_t kNewAMinute = 30;                            // tokens that are not known yet
+  static constexpr std::size_t kNewAMinute = 30;  // tokens, so that they cannot flood the API server
 
   // `writer` creates the reviews and is not audited: an audit line would have the token. `path` is a nonResourceURL.
   AccessReview(net::EventLoop& loop, Writer& writer, std::string audience, std::string path);

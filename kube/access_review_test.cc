@@ -88,6 +88,16 @@ TEST_F(AccessReviews, BoundsTheReviewsOfAMinute) {
   EXPECT_EQ(check("one more").error().code, 401);
 }
 
+TEST_F(AccessReviews, WrongTokensDoNotKeepAGoodOneOut) {
+  transport.answers = {kKnown, kAllowed, kNotValid};
+  ASSERT_TRUE(check("good"));
+  clock.advance(AccessReview::kLife);
+  for (std::size_t i = 0; i < AccessReview::kNewAMinute; ++i) EXPECT_EQ(check(base::cat(i)).error().code, 401);
+  EXPECT_EQ(check("one more").error().kind, ErrorKind::kExhausted);
+  transport.answers = {kKnown, kAllowed};
+  EXPECT_TRUE(check("good"));
+}
+
 TEST_F(AccessReviews, AFailedReviewIsNoVerdictAboutTheToken) {
   transport.answers = {
       {.status = 403, .body = R"({"kind":"Status","code":403,"message":"cannot create"})"}, kKnown, kAllowed};

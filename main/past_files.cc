@@ -58,6 +58,7 @@ struct Pods {
       out.notes.push_back(answers.error().message);
       co_return out;
     }
+    if (!query.pool.empty()) out.notes.emplace_back("an audit records no pool: those of managers are left out");
     for (const auto& [pod, body] : *answers) {
       const auto json = body ? Json::parse(*body) : std::unexpected(body.error());
       auto found = json ? console::read_decisions(*json) : std::unexpected(json.error());
