@@ -8,7 +8,6 @@
 #include "operate/classes.h"
 #include "operate/evict.h"
 #include "operate/order.h"
-#include "operate/order_limits.h"
 
 namespace tidemark::console {
 namespace {
