@@ -120,8 +120,8 @@ bool names_container(const linux::Folder& proc, pid_t pid, std::string_view id, 
 }
 
 // The shell of "bash -c COMMAND", with which a NodeManager starts a container: it leads the session, waits for a child,
-// and would end by SIGTERM. Its end is the end of the container for the NodeManager, which kills all others 250 ms
-// later (yarn.nodemanager.sleep-delay-before-sigkill.ms).
+// and would end by SIGTERM. Its end is the end of the container for the NodeManager, which then signals all others and
+// kills them 250 ms later (yarn.nodemanager.sleep-delay-before-sigkill.ms).
 std::set<pid_t> waiting_shells(const linux::Folder& proc, const std::set<pid_t>& processes, linux::Buffer& buffer) {
   std::set<pid_t> out, parents;
   for (const pid_t pid : processes) {

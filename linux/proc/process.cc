@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdint>
 #include <cstring>
 #include <limits>
 #include <system_error>
@@ -106,12 +107,13 @@ Result<std::optional<ProcessOwner>> read_process_owner(const Folder& proc, pid_t
 
 // "SigIgn:\t0000000000001000", "SigCgt:\t0000000180014a07": a bit for each signal, the first for signal 1.
 Result<bool> parse_handles(std::string_view status, int signal) {
+  constexpr std::string_view kIgnored = "SigIgn:\t", kCaught = "SigCgt:\t";
   std::uint64_t handled = 0;
   int found = 0;
   Lines lines(status);
   for (std::string_view line; lines.next(line);) {
-    if (!line.starts_with("SigIgn:\t") && !line.starts_with("SigCgt:\t")) continue;
-    const std::string_view digits = line.substr(sizeof "SigIgn:");
+    if (!line.starts_with(kIgnored) && !line.starts_with(kCaught)) continue;
+    const std::string_view digits = line.substr(kIgnored.size());
     std::uint64_t mask = 0;
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), mask, 16);
     if (error != std::errc() || end != digits.data() + digits.size()) continue;
