@@ -56,7 +56,11 @@ struct RecordApi::Reading {
 };
 
 RecordApi::RecordApi(RecordParts parts)
-    : parts_(std::move(parts)), online_read_(parts_.loop), workers_(1, kQuestionsWaiting), scope_(parts_.loop) {}
+    : parts_(std::move(parts)),
+      place_(parts_.loop),
+      online_read_(parts_.loop),
+      workers_(1, kQuestionsWaiting),
+      scope_(parts_.loop) {}
 
 bool RecordApi::has(std::string_view what) {
   constexpr std::array<std::string_view, 11> kPaths = {"decisions",  "settings",    "settings/diff", "calendar",
@@ -95,8 +99,8 @@ net::Task<Result<std::string>> RecordApi::shared(std::string key, Make make) {
   std::shared_ptr<Reading> reading;
   if (const auto same = under_way_.find(key); same != under_way_.end()) {
     reading = same->second;
-  } else if (under_way_.size() >= kAnswersAtOnce) {
-    co_return fail(ErrorKind::kExhausted, kAnswersAtOnce, " answers are being read already; try again");
+  } else if (under_way_.size() >= kAnswersUnderWay) {
+    co_return fail(ErrorKind::kExhausted, kAnswersUnderWay, " answers are under way already; try again");
   } else {
     reading = under_way_.emplace(key, std::make_shared<Reading>(parts_.loop)).first->second;
     scope_.spawn(read(std::move(key), reading, std::move(make)));
@@ -106,8 +110,15 @@ net::Task<Result<std::string>> RecordApi::shared(std::string key, Make make) {
 }
 
 net::Task<void> RecordApi::read(std::string key, std::shared_ptr<Reading> reading, Make make) {
+  while (making_ >= kAnswersAtOnce) {
+    place_.clear();
+    co_await place_.wait();
+  }
   const base::MonotonicTime now = parts_.loop.clock().monotonic();
+  ++making_;
   reading->body = co_await make();
+  --making_;
+  place_.wake_one();
   under_way_.erase(key);
   if (*reading->body) {
     if (answers_.size() >= kAnswersKept) {

@@ -45,7 +45,8 @@ class RecordApi {
   static constexpr base::Duration kAnswerLife = std::chrono::seconds(2);
   static constexpr base::Duration kOnlineLife = std::chrono::seconds(30);
   static constexpr std::size_t kAnswersKept = 16;
-  static constexpr std::size_t kAnswersAtOnce = 4;
+  static constexpr std::size_t kAnswersAtOnce = 4;     // the others wait
+  static constexpr std::size_t kAnswersUnderWay = 64;  // further questions are refused
 
   explicit RecordApi(RecordParts parts);
   // Whether `what` (the path after /api/v1/) is of this part.
@@ -72,8 +73,10 @@ class RecordApi {
   RecordParts parts_;
   std::map<std::string, Answer, std::less<>> answers_;
   std::map<std::string, std::shared_ptr<Reading>> under_way_;  // by key, as answers_
-  std::shared_ptr<const operate::OnlineServices> online_;      // null: none, or too old
-  std::optional<Error> online_error_;                          // of the last list
+  std::size_t making_ = 0;
+  net::Event place_;                                       // woken when one of making_ ends
+  std::shared_ptr<const operate::OnlineServices> online_;  // null: none, or too old
+  std::optional<Error> online_error_;                      // of the last list
   bool online_under_way_ = false;
   net::Event online_read_;  // set when a list ends
   net::WorkerPool workers_;

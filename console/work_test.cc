@@ -234,9 +234,9 @@ TEST_F(ConsoleOnline, AFailedListIsAnErrorOfItsQuestionsOnly) {
   EXPECT_EQ(get("/api/v1/online").status, 200);
 }
 
-TEST_F(ConsoleOnline, ALongListLeavesOtherPagesTheirPlaces) {
+TEST_F(ConsoleOnline, OtherQuestionsWaitForAPlaceAndAreRefusedOnlyBeyondTheLimit) {
   std::vector<std::string> paths = {"/api/v1/online", "/api/v1/online?workload=shop/StatefulSet/web"};
-  for (std::size_t i = 0; i < RecordApi::kAnswersAtOnce; ++i) paths.push_back(cat("/api/v1/decisions?node=n", i));
+  for (std::size_t i = 0; i < RecordApi::kAnswersUnderWay; ++i) paths.push_back(cat("/api/v1/decisions?node=n", i));
   paths.push_back(paths.back());
   paths.emplace_back("/api/v1/decisions?node=another");
   const auto answers = at_once(paths);

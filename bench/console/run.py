@@ -112,7 +112,7 @@ class Console:
 
 
 class Readers:
-    """Streams that are open; `read` reads what they send. `far`: with the segments and the buffer of a client on another machine."""
+    """Streams that are open, compressed; `read` reads what they send. `far`: with the segments and the buffer of a client on another machine, and not compressed."""
 
     def __init__(self, console: Console, count: int, far: bool = False):
         host, port = re.search(r"//([^:/]+):(\d+)", console.url).groups()
@@ -123,7 +123,8 @@ class Readers:
                 each.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, FAR_BUFFER)
                 each.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, FAR_SEGMENT)
             each.connect((host, int(port)))
-            each.sendall(f"GET /api/v1/stream HTTP/1.1\r\nHost: {host}:{port}\r\nAccept: text/event-stream\r\nAccept-Encoding: gzip\r\n\r\n".encode())
+            accepts = "identity" if far else "gzip"
+            each.sendall(f"GET /api/v1/stream HTTP/1.1\r\nHost: {host}:{port}\r\nAccept: text/event-stream\r\nAccept-Encoding: {accepts}\r\n\r\n".encode())
             each.setblocking(False)
             self._selector.register(each, selectors.EVENT_READ)
         self.received = 0

@@ -585,13 +585,6 @@ describe("a page that loses the console", () => {
 
 describe("a stream that ends", () => {
   const change = (method) => fetch(process.env.TIDEMARK_CHANGE_URL, { method });
-  const readers = async () => Number(/^tidemark_console_stream_readers (\d+)$/m.exec(await (await fetch(`${origin}/metrics`)).text())[1]);
-  async function until(condition) {
-    for (const deadline = Date.now() + PATIENCE_MS; !(await condition()); ) {
-      assert.ok(Date.now() < deadline);
-      await new Promise((wake) => setTimeout(wake, 50));
-    }
-  }
 
   test("as the console plans it is opened anew, with the frames after the last one", async () => {
     const page = await open("/pools");
@@ -630,21 +623,19 @@ describe("a stream that ends", () => {
     assert.deepEqual(seen, new Set(["", "connection connection-live"]));
     page.problems = page.problems.filter((each) => !/net::ERR_/.test(each));
     await close(page);
+    for (const each of sockets) each.destroy();
     await new Promise((over) => proxy.close(over));
   });
 
   test("with a hidden tab goes on where it was when the tab is shown", async () => {
-    await until(async () => (await readers()) === 0);
     const page = await open("/");
     await ready(page);
-    assert.equal(await readers(), 1);
     const hide = (hidden) =>
       page.evaluate((value) => {
         Object.defineProperty(document, "hidden", { configurable: true, get: () => value });
         document.dispatchEvent(new Event("visibilitychange"));
       }, hidden);
-    await hide(true);
-    await until(async () => (await readers()) === 0);
+    await Promise.all([page.waitForEvent("requestfailed", (request) => request.url().endsWith("/stream")), hide(true)]);
     await change("POST");
     await Promise.all([page.waitForRequest(/stream\?after=/), hide(false)]);
     await page.locator(".count", { hasText: "241" }).waitFor();
